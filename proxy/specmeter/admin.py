@@ -1,0 +1,42 @@
+"""The admin listener: metrics and health."""
+
+from __future__ import annotations
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+from prometheus_client.aiohttp import make_aiohttp_handler
+
+from specmeter.upstreams import Upstreams
+
+
+def admin_app(registry: CollectorRegistry, upstreams: Upstreams) -> web.Application:
+    """Return the application of the admin listener.
+
+    Args:
+        registry: What `/metrics` shows.
+        upstreams: What `/readyz` asks about.
+    """
+
+    async def alive(_: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def ready(_: web.Request) -> web.Response:
+        states = [f"{one.name} {_word(one.up)}" for one in upstreams.all]
+        some_up = any(one.up for one in upstreams.all)
+        return web.Response(text="\n".join(states) + "\n", status=200 if some_up else 503)
+
+    async def index(_: web.Request) -> web.Response:
+        return web.Response(text="specmeter: /metrics /healthz /readyz\n")
+
+    app = web.Application()
+    app.router.add_get("/", index)
+    app.router.add_get("/metrics", make_aiohttp_handler(registry))
+    app.router.add_get("/healthz", alive)
+    app.router.add_get("/readyz", ready)
+    return app
+
+
+def _word(up: bool | None) -> str:
+    if up is None:
+        return "not asked yet"
+    return "up" if up else "down"

@@ -1,0 +1,58 @@
+"""What the data path hands on once a request has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from specmeter.gateway.failures import Reason
+from specmeter.transcript import Transcript, Unread
+
+CLIENT_LEFT_CODE = 499
+"""The `code` of a request whose client left before there was an answer, as nginx has it."""
+
+
+class Ending(StrEnum):
+    """How a request ended."""
+
+    COMPLETE = "complete"
+    CLIENT_LEFT = "client_left"
+    UPSTREAM_FAILED = "upstream_failed"
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request and its answer. Times are seconds on the loop's clock."""
+
+    endpoint: str
+    completion: bool
+    """Whether it is a request for generated text, so that its answer is metered."""
+    received_at: float
+    upstream: str = ""
+    """The upstream it went to; empty if it went to none."""
+    request_id: str = ""
+    code: int = CLIENT_LEFT_CODE
+    """The HTTP status the client got."""
+    ending: Ending = Ending.CLIENT_LEFT
+    failure: Reason | None = None
+    sent_at: float | None = None
+    """When its head was out to the upstream."""
+    waited_seconds: float = 0.0
+    """Spent on waiting for the client to send what had to be looked at."""
+    answered_at: float | None = None
+    """When the head of the answer had come."""
+    forwarded_at: float | None = None
+    """When the head of the answer was on its way to the client."""
+    ended_at: float = 0.0
+    transcript: Transcript | None = None
+    """The copy of an answer that is to be read."""
+    unread: Unread | None = None
+    """Why there is no copy although the answer should be read."""
+
+    @property
+    def overhead_seconds(self) -> float | None:
+        """What specmeter itself added before the first byte; `None` if there was none."""
+        if self.sent_at is None or self.answered_at is None or self.forwarded_at is None:
+            return None
+        there = self.sent_at - self.received_at - self.waited_seconds
+        return max(there, 0.0) + (self.forwarded_at - self.answered_at)

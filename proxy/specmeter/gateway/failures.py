@@ -1,0 +1,58 @@
+"""What can go wrong with an upstream, and how a client is told.
+
+UpstreamError
+├── its reason is a label of `specmeter_upstream_failures_total`
+└── its text names the upstream, what happened and what to do
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import orjson
+
+
+class Reason(StrEnum):
+    """Why an upstream failed a request."""
+
+    CANNOT_CONNECT = "cannot_connect"
+    CONNECT_TIMEOUT = "connect_timeout"
+    CLOSED_EARLY = "closed_early"
+    """It closed the connection before the head of its answer was there."""
+    BROKEN_OFF = "broken_off"
+    """It broke off in the middle of its answer."""
+    PROTOCOL = "protocol"
+    """It broke HTTP."""
+    SILENT = "silent"
+    """It was silent for longer than `idle_seconds`."""
+
+
+TIMEOUTS = frozenset((Reason.CONNECT_TIMEOUT, Reason.SILENT))
+
+
+class UpstreamError(Exception):
+    """An upstream failed a request."""
+
+    def __init__(self, reason: Reason, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+    @property
+    def status(self) -> int:
+        """The HTTP status that tells a client: 504 for time that ran out, 502 for the rest."""
+        return 504 if self.reason in TIMEOUTS else 502
+
+
+def error_body(status: int, message: str, code: str, param: str | None = None) -> bytes:
+    """Return an error in OpenAI's shape that says it is specmeter's own."""
+    kind = "invalid_request_error" if status < 500 else "server_error"  # noqa: PLR2004
+    return orjson.dumps(
+        {
+            "error": {
+                "message": f"specmeter: {message}",
+                "type": kind,
+                "param": param,
+                "code": code,
+            }
+        }
+    )

@@ -1,0 +1,132 @@
+"""Carries one request to one upstream and the answer back."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from specmeter.gateway.connection import Connection
+from specmeter.gateway.exchange import Exchange
+from specmeter.gateway.failures import Reason, UpstreamError
+from specmeter.gateway.protocol import DataProtocol
+from specmeter.gateway.relay import Limits, Relay
+from specmeter.gateway.request import request_head
+from specmeter.gateway.stream_filter import UsageFilter
+from specmeter.gateway.upload import Upload
+from specmeter.upstreams import Upstream
+
+_SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
+
+
+@dataclass(slots=True)
+class Call:
+    """One request, and what has become of it."""
+
+    request: web.BaseRequest
+    protocol: DataProtocol
+    upload: Upload
+    exchange: Exchange
+    keep_alive: bool
+    """Whether the client's connection may stay open."""
+    usage_filter: UsageFilter | None = None
+
+
+async def forward(call: Call, upstream: Upstream, limits: Limits) -> Relay:
+    """Send the request and hand the answer on; return once it has ended.
+
+    Raises:
+        UpstreamError: There is no answer; the client has got nothing yet.
+    """
+    request = call.request
+    head = request_head(
+        request.method,
+        request.raw_path,
+        request.raw_headers,
+        upstream.target,
+        request_id=call.exchange.request_id,
+        body_length=call.upload.length,
+        chunked=call.upload.chunked,
+        identity=call.exchange.completion,
+    )
+    repeatable = request.method in _SAFE_METHODS and not request.body_exists
+    connection = upstream.pool.reuse()
+    try:
+        if connection is not None:
+            try:
+                return await _carry(call, upstream, connection, head, limits)
+            except UpstreamError as error:
+                # It was closing just then. Only what may be repeated is: a POST never.
+                if not repeatable or error.reason is not Reason.CLOSED_EARLY:
+                    raise
+        connection = await upstream.pool.open()
+        return await _carry(call, upstream, connection, head, limits)
+    except UpstreamError as error:
+        where = f'upstream "{upstream.name}" at {upstream.target.base_url}'
+        raise UpstreamError(error.reason, f"{where} {error}") from None
+
+
+async def _carry(
+    call: Call, upstream: Upstream, connection: Connection, head: bytes, limits: Limits
+) -> Relay:
+    relay = Relay(
+        call.protocol,
+        connection,
+        call.exchange,
+        limits,
+        http_1_0=call.request.version < (1, 1),
+        keep_alive=call.keep_alive,
+        usage_filter=call.usage_filter,
+    )
+    idle_seconds = upstream.settings.idle_seconds
+    watch = _watch_silence(connection, idle_seconds) if idle_seconds else None
+    call.protocol.relay = relay
+    try:
+        first = head + call.upload.first_piece()
+        connection.send(first, relay, to_head_request=call.request.method == "HEAD")
+        call.exchange.sent_at = connection.last_active
+        if call.upload.complete:
+            connection.request_sent = True
+        else:
+            await _send_rest(call.upload, connection, relay)
+        await relay.finished
+        upstream.pool.hand_back(connection)
+    except BaseException:
+        connection.close()
+        raise
+    finally:
+        call.protocol.relay = None
+        if relay.finished.done() and not relay.finished.cancelled():
+            relay.finished.exception()  # seen, also where another error came first
+        if watch is not None:
+            watch.cancel()
+    return relay
+
+
+async def _send_rest(upload: Upload, connection: Connection, relay: Relay) -> None:
+    """Send the rest of a body, unless the answer ends first."""
+    sending = asyncio.ensure_future(upload.send_rest(connection))
+    try:
+        await asyncio.wait((sending, relay.finished), return_when=asyncio.FIRST_COMPLETED)
+        if sending.done():
+            sending.result()
+        else:
+            relay.keep_alive = False
+    finally:
+        sending.cancel()
+
+
+def _watch_silence(connection: Connection, idle_seconds: float) -> asyncio.Task[None]:
+    async def watch() -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            silent = loop.time() - connection.last_active
+            if connection.reading_paused:
+                silent = 0.0  # the client is the slow one
+            if silent >= idle_seconds:
+                connection.fail(Reason.SILENT, f"was silent for {idle_seconds:g} s (idle_seconds)")
+                return
+            await asyncio.sleep(idle_seconds - silent)
+
+    return asyncio.create_task(watch(), name="specmeter-silence")

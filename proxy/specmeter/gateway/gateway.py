@@ -1,0 +1,183 @@
+"""The data listener's handler: decides where a request goes and how it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+import orjson
+from aiohttp import web
+
+from specmeter.gateway import ask_usage
+from specmeter.gateway.answers import RefusedError, Relayed, own_answer
+from specmeter.gateway.endpoints import MODELS, OTHER, endpoint_of, is_completion
+from specmeter.gateway.exchange import Ending, Exchange
+from specmeter.gateway.failures import UpstreamError, error_body
+from specmeter.gateway.forward import Call, forward
+from specmeter.gateway.protocol import DataProtocol
+from specmeter.gateway.relay import Limits
+from specmeter.gateway.request import model_in_body, model_in_query, new_request_id
+from specmeter.gateway.stream_filter import UsageFilter
+from specmeter.gateway.upload import Upload
+from specmeter.upstreams import Upstream, Upstreams
+
+
+class Gateway:
+    """Answers the requests of the data listener.
+
+    Args:
+        upstreams: Where requests go.
+        limits: How much of an answer is copied.
+        on_exchange: Gets every request once it has ended; must not raise.
+        ask_models_again: Has the upstreams asked for their models.
+    """
+
+    def __init__(
+        self,
+        upstreams: Upstreams,
+        limits: Limits,
+        on_exchange: Callable[[Exchange], None],
+        ask_models_again: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._upstreams = upstreams
+        self._limits = limits
+        self._on_exchange = on_exchange
+        self._ask_models_again = ask_models_again
+        self._draining = False
+        self._idle = asyncio.Event()
+        self.under_way = 0
+        """Requests that are being answered."""
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        loop = asyncio.get_running_loop()
+        endpoint = endpoint_of(request.raw_path)
+        exchange = Exchange(
+            endpoint,
+            completion=is_completion(request.method, endpoint),
+            received_at=loop.time(),
+            request_id=request.headers.get("x-request-id") or new_request_id(),
+        )
+        protocol = cast("DataProtocol", request.protocol)
+        call = Call(request, protocol, Upload(request), exchange, keep_alive=request.keep_alive)
+        protocol.busy = True
+        self.under_way += 1
+        try:
+            return await self._answer(call)
+        except RefusedError as refused:
+            exchange.ending = Ending.COMPLETE
+            return self._own(call, refused.status, refused.body, refused.code)
+        except UpstreamError as error:
+            exchange.ending = Ending.UPSTREAM_FAILED
+            exchange.failure = error.reason
+            body = error_body(error.status, str(error), f"upstream_{error.reason}")
+            return self._own(call, error.status, body, error.reason)
+        except web.RequestPayloadError as error:
+            exchange.ending = Ending.COMPLETE
+            body = error_body(400, f"the request's body is broken: {error}", "bad_request")
+            return self._own(call, 400, body, "bad_request")
+        finally:
+            protocol.busy = False
+            self.under_way -= 1
+            if not self.under_way:
+                self._idle.set()
+            exchange.ended_at = loop.time()
+            self._on_exchange(exchange)
+
+    def bad_request(self) -> None:
+        """Count a request that was no HTTP."""
+        now = asyncio.get_running_loop().time()
+        exchange = Exchange(OTHER, completion=False, received_at=now, ended_at=now, code=400)
+        exchange.ending = Ending.COMPLETE
+        self._on_exchange(exchange)
+
+    async def drain(self) -> None:
+        """Wait until nothing is under way; from now on connections close after an answer."""
+        self._draining = True
+        while self.under_way:
+            self._idle.clear()
+            await self._idle.wait()
+
+    async def _answer(self, call: Call) -> web.StreamResponse:
+        _refuse_what_is_no_request(call.request)
+        upstream = await self._route(call)
+        if upstream is None:
+            call.exchange.ending = Ending.COMPLETE
+            return self._own(call, 200, await self._list_models(), None)
+        call.exchange.upstream = upstream.name
+        await self._ask_usage(call, upstream)
+        call.upload.take()
+        call.keep_alive = call.keep_alive and not self._draining
+        relay = await forward(call, upstream, self._limits)
+        return Relayed(keep_alive=relay.keep_alive and not self._draining)
+
+    async def _route(self, call: Call) -> Upstream | None:
+        """Choose the upstream; `None` for the list of all their models."""
+        if not self._upstreams.route_by_model:
+            return self._upstreams.first
+        model = model_in_query(call.request.raw_path)
+        if model is None and call.exchange.endpoint == MODELS and call.request.method == "GET":
+            return None
+        if model is None and not call.upload.complete:
+            await self._collect(call, None)
+            model = model_in_body(call.upload.begun)
+        upstream = self._upstreams.serving(model)
+        if upstream is None:
+            await self._ask_models_again()
+            upstream = self._upstreams.serving(model)
+        if upstream is None:
+            known = ", ".join(self._upstreams.models()) or "none (no upstream has listed any yet)"
+            raise RefusedError(
+                404,
+                f"no upstream serves the model {str(model)[:200]!r}. Known models: {known}",
+                "model_not_found",
+                "model",
+            )
+        return upstream
+
+    async def _ask_usage(self, call: Call, upstream: Upstream) -> None:
+        """Ask for a stream's usage where nothing is reported without."""
+        exchange = call.exchange
+        if not upstream.asks_usage or not exchange.completion:
+            return
+        if exchange.endpoint not in ask_usage.ENDPOINTS:
+            return
+        if not await self._collect(call, self._limits.body_bytes):
+            return
+        changed = ask_usage.ask_for_usage(call.upload.begun)
+        if changed is not None:
+            call.upload.replace(changed)
+            call.usage_filter = UsageFilter()
+
+    async def _collect(self, call: Call, limit: int | None) -> bool:
+        loop = asyncio.get_running_loop()
+        before = loop.time()
+        complete = await call.upload.collect(limit)
+        call.exchange.waited_seconds += loop.time() - before
+        return complete
+
+    async def _list_models(self) -> bytes:
+        await self._ask_models_again()
+        models = [
+            {"id": model, "object": "model", "created": 0, "owned_by": one.name}
+            for one in self._upstreams.all
+            for model in sorted(one.models)
+        ]
+        return orjson.dumps({"object": "list", "data": models})
+
+    def _own(self, call: Call, status: int, body: bytes, error: str | None) -> web.Response:
+        return own_answer(call.exchange, status, body, error=error, keep_alive=not self._draining)
+
+
+def _refuse_what_is_no_request(request: web.BaseRequest) -> None:
+    path = request.raw_path
+    if request.method == "CONNECT" or not (path.startswith("/") or path == "*"):
+        raise RefusedError(
+            400,
+            "this is no forward proxy: send requests to it as to the server itself "
+            "(base URL http://HOST:PORT/v1), not through HTTP_PROXY",
+            "not_a_forward_proxy",
+        )
+    if request.headers.get("Upgrade", "").lower() == "websocket":
+        raise RefusedError(501, "WebSocket connections are not forwarded", "no_websocket")

@@ -1,0 +1,80 @@
+"""A request as it goes to an upstream."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from urllib.parse import parse_qs
+
+import orjson
+
+from specmeter.config import Target
+from specmeter.gateway.http1 import Field, end_to_end
+
+_OURS = frozenset((b"host", b"content-length", b"expect", b"x-request-id"))
+_AS_CAME = ("utf-8", "surrogateescape")
+"""How aiohttp decodes what a client sent, so that the same bytes go out."""
+
+
+def request_head(
+    method: str,
+    path: str,
+    fields: Iterable[Field],
+    target: Target,
+    *,
+    request_id: str,
+    body_length: int | None,
+    chunked: bool,
+    identity: bool,
+) -> bytes:
+    """Return the head of the request that an upstream gets.
+
+    Args:
+        method: As the client sent it.
+        path: The target, verbatim.
+        fields: The client's headers.
+        target: Where it goes.
+        request_id: For `x-request-id`.
+        body_length: The length to announce; `None` announces none.
+        chunked: Whether the body goes in chunks.
+        identity: Whether to ask for an answer that is not compressed.
+    """
+    lines = [
+        f"{method} {target.prefix}{path} HTTP/1.1\r\nHost: {target.authority}\r\n".encode(*_AS_CAME)
+    ]
+    for name, value in end_to_end(list(fields)):
+        lowered = name.lower()
+        if lowered in _OURS or (identity and lowered == b"accept-encoding"):
+            continue
+        lines.append(b"%b: %b\r\n" % (name, value))
+    if identity:
+        lines.append(b"Accept-Encoding: identity\r\n")
+    if chunked:
+        lines.append(b"Transfer-Encoding: chunked\r\n")
+    elif body_length is not None:
+        lines.append(b"Content-Length: %d\r\n" % body_length)
+    lines.append(b"x-request-id: %b\r\n\r\n" % request_id.encode(*_AS_CAME))
+    return b"".join(lines)
+
+
+def new_request_id() -> str:
+    """Return an id for a request that came without one."""
+    return secrets.token_hex(16)
+
+
+def model_in_query(path: str) -> str | None:
+    """Return the model that a request's query names, as routers take it."""
+    query = path.partition("?")[2]
+    if "model=" not in query:
+        return None
+    return parse_qs(query).get("model", [None])[0]
+
+
+def model_in_body(body: bytes) -> str | None:
+    """Return the model that a JSON body names."""
+    try:
+        parsed = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    model = parsed.get("model") if isinstance(parsed, dict) else None
+    return model if isinstance(model, str) else None

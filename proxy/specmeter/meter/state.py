@@ -1,0 +1,52 @@
+"""What is known at the moment of a scrape: the upstreams and this proxy."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from specmeter import __version__
+from specmeter.meter import families
+from specmeter.meter.families import Family
+
+
+class UpstreamState(Protocol):
+    """What a scrape tells of an upstream."""
+
+    name: str
+    up: bool | None
+    build: str
+
+    @property
+    def kind(self) -> str:
+        """Its kind; empty if unknown."""
+
+
+class StateCollector(Collector):
+    """Made anew on each scrape, so that no series of a former build stays behind."""
+
+    def __init__(self, upstreams: Iterable[UpstreamState]) -> None:
+        self._upstreams = tuple(upstreams)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the gauges."""
+        build = _gauge(families.BUILD_INFO)
+        build.add_metric([__version__, platform.python_version()], 1)
+        yield build
+        up = _gauge(families.UPSTREAM_UP)
+        info = _gauge(families.UPSTREAM_INFO)
+        for upstream in self._upstreams:
+            if upstream.up is not None:
+                up.add_metric([upstream.name], int(upstream.up))
+            if upstream.kind:
+                info.add_metric([upstream.name, upstream.kind, upstream.build, ""], 1)
+        yield up
+        yield info
+
+
+def _gauge(family: Family) -> GaugeMetricFamily:
+    return GaugeMetricFamily(family.full_name, family.meaning, labels=family.labels)

@@ -1,0 +1,172 @@
+"""The running proxy: parts are built, started, drained and stopped here."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import Iterator, Sequence
+
+import uvloop
+from aiohttp import web
+from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
+
+from specmeter import __version__
+from specmeter.admin import admin_app
+from specmeter.config import Address, Settings
+from specmeter.errors import StartupError
+from specmeter.gateway.failures import Reason
+from specmeter.gateway.gateway import Gateway
+from specmeter.gateway.protocol import DataServer
+from specmeter.gateway.relay import Limits
+from specmeter.meter.meter import Meter
+from specmeter.meter.state import StateCollector
+from specmeter.probe import Probe
+from specmeter.recorder import Observer, Recorder
+from specmeter.upstreams import OTHER_MODEL, Upstream, Upstreams
+
+_BACKLOG = 2048
+_CLOSE_SECONDS = 1.0
+"""For the last bytes of what specmeter answers itself."""
+
+_log = logging.getLogger("specmeter")
+
+
+class Service:
+    """The proxy with both its listeners.
+
+    Args:
+        settings: What it is told to do.
+        observers: Get each metered completion.
+    """
+
+    def __init__(self, settings: Settings, observers: Sequence[Observer] = ()) -> None:
+        self._settings = settings
+        self.registry = CollectorRegistry()
+        self.upstreams = Upstreams([Upstream(one) for one in settings.upstream])
+        self._meter = Meter(self.registry, settings.position_limit)
+        self._probe = Probe(self.upstreams.all, settings.probe_seconds, self._expect_models)
+        self._recorder = Recorder(self.upstreams, self._meter, self._probe.ask_again, observers)
+        self._gateway = Gateway(
+            self.upstreams,
+            Limits(tail_bytes=settings.tail_bytes, body_bytes=settings.body_bytes),
+            self._recorder.take,
+            self._probe.ask_again,
+        )
+        self._data: asyncio.Server | None = None
+        self._data_server: DataServer | None = None
+        self._admin: web.AppRunner | None = None
+        self.data_url = ""
+        self.admin_url = ""
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            StartupError: A port cannot be had.
+        """
+        settings = self._settings
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry.register(StateCollector(self.upstreams.all))
+        ProcessCollector(namespace="specmeter", registry=self.registry)
+        for upstream in self.upstreams.all:
+            self._meter.expect_upstream(upstream.name, Reason)
+            self._expect_models(upstream)
+        try:
+            self.data_url = await self._listen(settings.listen_address)
+            self.admin_url = await self._listen_admin(settings.admin_address)
+        except BaseException:
+            await self.stop()
+            raise
+        await self._probe.start()
+
+    async def stop(self) -> None:
+        """Take no more, let what is under way end within `drain_seconds`, and stop."""
+        if self._data is not None:
+            self._data.close()
+        if self._data_server is not None:
+            await self._drain(self._data_server)
+        await self._recorder.settle()
+        await self._probe.stop()
+        self.upstreams.close()
+        if self._admin is not None:
+            await self._admin.cleanup()
+
+    async def _drain(self, server: DataServer) -> None:
+        server.close_idle()
+        seconds = self._settings.drain_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await self._gateway.drain()
+        except TimeoutError:
+            cut_off = self._gateway.under_way
+            _log.warning("%d answers cut off after %g s of draining", cut_off, seconds)
+        await server.shutdown(_CLOSE_SECONDS)
+
+    def _expect_models(self, upstream: Upstream) -> None:
+        for model in (*sorted(upstream.models), OTHER_MODEL):
+            self._meter.expect_model(upstream.name, model)
+
+    async def _listen(self, address: Address) -> str:
+        loop = asyncio.get_running_loop()
+        self._data_server = DataServer(self._gateway.handle, self._gateway.bad_request)
+        with _told_plainly("listen", address):
+            self._data = await loop.create_server(
+                self._data_server, address.host, address.port, backlog=_BACKLOG
+            )
+        return _url(address, self._data.sockets[0].getsockname()[1])
+
+    async def _listen_admin(self, address: Address) -> str:
+        self._admin = web.AppRunner(
+            admin_app(self.registry, self.upstreams), access_log=None, shutdown_timeout=1.0
+        )
+        await self._admin.setup()
+        with _told_plainly("admin", address):
+            await web.TCPSite(self._admin, address.host, address.port).start()
+        return _url(address, self._admin.addresses[0][1])
+
+
+@contextlib.contextmanager
+def _told_plainly(key: str, address: Address) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
+        raise StartupError(
+            f"{key}: cannot listen on {address}: {reason}. "
+            f"Stop what uses it, or choose another with --{key} HOST:PORT"
+        ) from None
+
+
+def _url(address: Address, port: int) -> str:
+    return f"http://{Address(address.host, port).reachable()}"
+
+
+async def _run(settings: Settings) -> None:
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    service = Service(settings)
+    await service.start()
+    _log.info("specmeter %s forwards %s", __version__, service.data_url)
+    for upstream in service.upstreams.all:
+        _log.info("upstream %s is %s", upstream.name, upstream.target.base_url)
+    _log.info(
+        "point clients at %s/v1; metrics are at %s/metrics", service.data_url, service.admin_url
+    )
+    await stopping.wait()
+    _log.info("stopping: running answers have %g s", settings.drain_seconds)
+    await service.stop()
+
+
+def serve(settings: Settings) -> int:
+    """Run the proxy until it is told to stop (SIGTERM, SIGINT); return the exit code.
+
+    Raises:
+        StartupError: It cannot start.
+    """
+    uvloop.run(_run(settings))
+    return 0

@@ -1,0 +1,153 @@
+"""What was copied off one response while it passed, for reading once it has ended."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from specmeter import sse
+
+HEAD_BYTES = 16 * 1024
+"""How much of a stream's beginning is kept: enough for the first event with content."""
+
+ARRIVALS = 64
+"""How many pieces keep their time of arrival, at each end of a stream."""
+
+
+class Unread(StrEnum):
+    """Why a completion, or a part of it, could not be read."""
+
+    TOO_LARGE = "too_large"
+    """Past the limit of what is copied, and what was copied holds no numbers."""
+    COMPRESSED = "compressed"
+    """The upstream compressed its answer although it was asked not to."""
+    NOT_JSON = "not_json"
+    NO_NUMBERS = "no_numbers"
+    """Readable, but neither token counts nor timings in it."""
+    ERROR_EVENT = "error_event"
+    """The stream ended with an error of the upstream."""
+    CUT_SHORT = "cut_short"
+    """The upstream broke off before the numbers came."""
+    OTHER_CHOICES = "other_choices"
+    """Only one of several choices came with numbers; the others are missing."""
+    READER_FAILED = "reader_failed"
+    """A fault of specmeter itself; the log has it."""
+
+
+@dataclass(slots=True)
+class Transcript:
+    """A bounded copy of one response body, filled piece by piece.
+
+    A stream keeps its beginning and its end, anything else its beginning. Appending costs the
+    same however long the stream is.
+    """
+
+    streamed: bool
+    limit: int
+    """Bytes kept of the end of a stream, or of a body as a whole."""
+    total: int = 0
+    """Bytes that passed."""
+    head: bytearray = field(default_factory=bytearray)
+    tail: bytearray = field(default_factory=bytearray)
+    first_arrivals: list[tuple[int, float]] = field(default_factory=list)
+    """(bytes passed up to and including a piece, its time in seconds on the loop's clock)"""
+    last_arrivals: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=ARRIVALS))
+
+    def append(self, piece: bytes, now: float) -> None:
+        """Copy one piece of the body that arrived at `now` (seconds, monotonic)."""
+        self.total += len(piece)
+        if not self.streamed:
+            if self.total <= self.limit:
+                self.tail += piece
+            return
+        arrival = (self.total, now)
+        self.last_arrivals.append(arrival)
+        if len(self.first_arrivals) < ARRIVALS:
+            self.first_arrivals.append(arrival)
+        if len(self.head) < HEAD_BYTES:
+            self.head += piece[: HEAD_BYTES - len(self.head)]
+        self.tail += piece
+        if len(self.tail) > 2 * self.limit:
+            del self.tail[: -self.limit]
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the copy lacks a part of what passed."""
+        return len(self.tail) < self.total
+
+    def body(self) -> Any:
+        """Parse a body that is one JSON document.
+
+        Raises:
+            orjson.JSONDecodeError: It is none, or was cut.
+        """
+        return orjson.loads(bytes(self.tail))
+
+    def end(self) -> bytes:
+        """Return the kept end of a stream, from the start of an event on."""
+        kept = bytes(self.tail[-self.limit :])
+        if len(kept) == self.total:
+            return kept
+        return kept[max(sse.end_of_first_event(kept), 0) :]
+
+    def first_content_at(self) -> float | None:
+        """When the first event with generated content came; `None` if it was not seen."""
+        for event in sse.events(bytes(self.head)):
+            if event.end == len(self.head) < self.total:
+                break  # cut by the limit
+            if carries_content(event.raw):
+                return _arrival(event.start + len(event.raw), self.first_arrivals)
+        return None
+
+    def last_content_at(self) -> float | None:
+        """When the last event with generated content came; `None` if it was not seen."""
+        end = self.end()
+        offset = self.total - len(end)
+        for event in reversed(list(sse.events(end))[-ARRIVALS:]):
+            if carries_content(event.raw):
+                position = offset + event.start + len(event.raw)
+                forgotten = len(self.last_arrivals) == ARRIVALS
+                if forgotten and position <= self.last_arrivals[0][0]:
+                    return None
+                return _arrival(position, self.last_arrivals)
+        return None
+
+
+def _arrival(position: int, arrivals: Iterable[tuple[int, float]]) -> float | None:
+    """When byte `position` had come."""
+    return next((when for passed, when in arrivals if passed >= position), None)
+
+
+def carries_content(event: bytes) -> bool:
+    """Whether a stream's event brings generated text, reasoning or a tool call.
+
+    Knows the shapes of the APIs, which all servers share: chat and text completions, responses,
+    Anthropic's messages, and llama.cpp's own.
+    """
+    try:
+        message = orjson.loads(sse.data(event))
+    except orjson.JSONDecodeError:
+        return False
+    if not isinstance(message, dict):
+        return False
+    if isinstance(kind := message.get("type"), str):
+        return kind == "content_block_delta" or (
+            kind.startswith("response.") and kind.endswith(".delta")
+        )
+    if isinstance(choices := message.get("choices"), list):
+        return any(_choice_has_content(choice) for choice in choices)
+    return bool(message.get("content"))
+
+
+def _choice_has_content(choice: Any) -> bool:
+    if not isinstance(choice, dict):
+        return False
+    delta = choice.get("delta")
+    if isinstance(delta, dict):
+        return any(value for name, value in delta.items() if name != "role")
+    return bool(choice.get("text"))

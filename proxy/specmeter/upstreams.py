@@ -1,0 +1,113 @@
+"""The upstreams: what is known of each, and which one serves a model."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+
+from specmeter import config
+from specmeter.backends import Backend, by_name
+from specmeter.errors import StartupError
+from specmeter.gateway.pool import Pool
+
+OTHER_MODEL = "other"
+"""The `model_name` of whatever is not on the list, so that clients mint no series."""
+
+_log = logging.getLogger("specmeter")
+
+
+class Upstream:
+    """One server behind the proxy, and what its answers told of it."""
+
+    def __init__(self, settings: config.Upstream) -> None:
+        self.settings = settings
+        self.name = settings.name
+        self.target = settings.target
+        self.tls = _tls(settings)
+        self.pool = Pool(
+            self.target,
+            connect_seconds=settings.connect_seconds,
+            keepalive_seconds=settings.keepalive_seconds,
+            tls=self.tls,
+        )
+        self.backend: Backend | None = by_name(settings.backend)
+        """Its kind: as configured, else found out from its answers, else unknown."""
+        self.build = ""
+        """Its build as its last answer said; empty if unknown."""
+        self.models: frozenset[str] = frozenset(settings.models)
+        """The model names it serves, as configured or as it lists them."""
+        self.up: bool | None = None
+        """Whether it answered when last asked; `None` before the first time."""
+
+    @property
+    def kind(self) -> str:
+        """The name of its kind; empty if unknown."""
+        return self.backend.name if self.backend else ""
+
+    @property
+    def asks_usage(self) -> bool:
+        """Whether its streams have to be asked for usage."""
+        return self.settings.inject and self.backend is not None and self.backend.hides_usage
+
+    def learn(self, backend: Backend | None, build: str | None) -> None:
+        """Remember what an answer told of the server's kind and build."""
+        if backend is not None and self.settings.backend == "auto" and backend != self.backend:
+            _log.info("upstream %s is %s", self.name, backend.name)
+            self.backend = backend
+        if build and build != self.build:
+            self.build = build
+
+    def label_of(self, model: str | None) -> str:
+        """Return the `model_name` label of a model.
+
+        An answer that names none belongs to the only model, if there is only one.
+        """
+        if model in self.models:
+            return model or OTHER_MODEL
+        if model is None and len(self.models) == 1:
+            return next(iter(self.models))
+        return OTHER_MODEL
+
+
+class Upstreams:
+    """All upstreams, in the order of the configuration (at least one)."""
+
+    def __init__(self, upstreams: Sequence[Upstream]) -> None:
+        self.all = tuple(upstreams)
+        self.first = self.all[0]
+
+    @property
+    def route_by_model(self) -> bool:
+        """Whether a request's model decides where it goes."""
+        return len(self.all) > 1
+
+    def serving(self, model: str | None) -> Upstream | None:
+        """Return the upstream that serves a model, the first one for a request without."""
+        if model is None or not self.route_by_model:
+            return self.first
+        return next((one for one in self.all if model in one.models), None)
+
+    def models(self) -> list[str]:
+        """Return every known model name."""
+        return sorted({model for one in self.all for model in one.models})
+
+    def close(self) -> None:
+        """Close all idle connections."""
+        for one in self.all:
+            one.pool.close()
+
+
+def _tls(settings: config.Upstream) -> ssl.SSLContext | None:
+    if not settings.target.is_tls:
+        return None
+    try:
+        return ssl.create_default_context(cafile=settings.ca_file or None)
+    except OSError as error:
+        path = Path(settings.ca_file)
+        reason = error.strerror or str(error)
+        raise StartupError(
+            f'upstream "{settings.name}": ca_file {path} cannot be used: {reason}. '
+            "It has to be a readable file of PEM certificates"
+        ) from None

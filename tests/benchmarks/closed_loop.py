@@ -1,0 +1,73 @@
+"""The load without streaming: clients in a closed loop."""
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+
+from tests.benchmarks.client import Client, converse
+from tests.benchmarks.meter import Meter
+from tests.benchmarks.traffic import Traffic
+
+_WARM_UP = 20  # requests of each client before what is measured
+_PATIENCE = 120.0  # seconds that a run may take
+
+
+class _Counter:
+    """Measures so many requests after so many, while all clients are busy."""
+
+    def __init__(self, warm_up: int, requests: int, meter: Meter) -> None:
+        self.meter = meter
+        self._moments = (warm_up, warm_up + requests)
+
+    def advance(self) -> None:
+        """One more request has been answered."""
+        self.meter.count += 1
+        if self.meter.count in self._moments:
+            self.meter.mark()
+
+
+class _LoopClient(Client):
+    """Sends the next request as soon as the last one is answered."""
+
+    def __init__(self, numbers: Iterator[int], traffic: Traffic, counter: _Counter) -> None:
+        super().__init__()
+        self._numbers = numbers
+        self._traffic = traffic
+        self._counter = counter
+
+    def next_exchange(self) -> tuple[bytes, bytes] | None:
+        number = next(self._numbers, None)
+        if number is None:
+            return None
+        return self._traffic.request(number), self._traffic.answer(number)
+
+    def piece_arrived(self) -> None:
+        self._counter.meter.pieces += 1
+
+    def response_arrived(self) -> None:
+        self._counter.advance()
+
+
+async def run_requests(port: int, meter: Meter, *, clients: int, requests: int) -> None:
+    """Send requests without streaming, the next of each client after the answer to the last.
+
+    Args:
+        port: of the proxy, or of the upstream itself.
+        meter: what counts.
+        clients: how many connections.
+        requests: how many are measured, of all clients together.
+
+    Raises:
+        DeliveryError: a response was not what the upstream sends.
+        TimeoutError: it took longer than two minutes.
+    """
+    traffic = Traffic()
+    warm_up = clients * _WARM_UP
+    numbers = iter(range(warm_up + requests + clients))  # all clients still busy at the end
+    counter = _Counter(warm_up, requests, meter)
+    async with asyncio.timeout(_PATIENCE):
+        await converse(
+            port,
+            [partial(_LoopClient, numbers, traffic, counter)] * clients,
+            [0.0] * clients,
+        )

@@ -1,0 +1,123 @@
+"""The run's result as a table in the terminal, as Markdown and as JSON."""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.table import Table
+
+from tests.benchmarks.sample import Work
+from tests.benchmarks.summary import TARGETS, Spread, Summary
+from tests.benchmarks.targets import nginx_path
+
+_HEADER = ["", "µs/event", "times nginx", "events/s", "µs/request", "times nginx", "requests/s"]
+
+
+def table(summary: Summary) -> Table:
+    """The result for the terminal."""
+    result = Table(title="CPU time of the proxy: median (min-max)", title_justify="left")
+    for i, name in enumerate(_HEADER):
+        result.add_column(name, justify="right" if i else "left")
+    for row in _rows(summary):
+        result.add_row(*row)
+    return result
+
+
+def markdown(summary: Summary) -> str:
+    """The result for a page."""
+    header = [_HEADER, ["---", *["---:"] * (len(_HEADER) - 1)]]
+    lines = ["| " + " | ".join(row) + " |" for row in [*header, *_rows(summary)]]
+    notes = [f"* {note}" for note in [*verdicts(summary), method(summary), *summary.faults()]]
+    return "\n".join([*lines, "", *notes, ""])
+
+
+def as_json(summary: Summary) -> str:
+    """Everything that was found, for machines."""
+    return json.dumps(
+        {
+            "machine": machine(),
+            "plan": asdict(summary.plan),
+            "targets": TARGETS,
+            "results": {
+                way: {work: _result(summary, way, work) for work in TARGETS} for way in summary.ways
+            },
+            "faults": summary.faults(),
+            "samples": [asdict(sample) for sample in summary.samples],
+        },
+        indent=2,
+    )
+
+
+def verdicts(summary: Summary) -> list[str]:
+    """Say for each target whether specmeter reaches it; nothing if it was not measured."""
+    if "specmeter" not in summary.ways:
+        return []
+    lines = []
+    for work, target in TARGETS.items():
+        ratio = summary.ratio("specmeter", work)
+        verdict = "reached" if ratio.median <= target else "NOT reached"
+        lines.append(
+            f"target: at most {target:g} times nginx's CPU time per {work.removesuffix('s')}; "
+            f"{verdict}: {_text(ratio, 2)} times",
+        )
+    return lines
+
+
+def method(summary: Summary) -> str:
+    """Say in one sentence how it was measured."""
+    plan = summary.plan
+    return (
+        f"{plan.repeats} repeats; {plan.streams} streams of {plan.rate:g} events/s for "
+        f"{plan.seconds:g} s; {plan.requests} requests of {plan.clients} clients in a closed loop; "
+        f"every byte checked; {', '.join(machine().values())}"
+    )
+
+
+def machine() -> dict[str, str]:
+    """What was measured on."""
+    models = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
+    version = subprocess.run([nginx_path(), "-v"], capture_output=True, text=True, check=True)
+    return {
+        "cpu": f"{os.cpu_count()} of {models[0] if models else platform.machine()}",
+        "kernel": f"Linux {platform.release()}",
+        "python": f"Python {platform.python_version()}",
+        "nginx": version.stderr.strip().rpartition(": ")[2],
+    }
+
+
+def _rows(summary: Summary) -> Iterator[list[str]]:
+    for way in summary.ways:
+        row = [way]
+        for work in TARGETS:
+            row += _cells(summary, way, work)
+        yield row
+
+
+def _cells(summary: Summary, way: str, work: Work) -> list[str]:
+    rate = f"{summary.per_second(way, work).median:.0f}"
+    if way == "direct":
+        return ["no proxy", "", rate]
+    times = summary.ratio(way, work)
+    return [_text(summary.microseconds(way, work), 1), _text(times, 2), rate]
+
+
+def _result(summary: Summary, way: str, work: Work) -> dict[str, object]:
+    rate: dict[str, object] = {"per_second": asdict(summary.per_second(way, work))}
+    if way == "direct":
+        return rate
+    return rate | {
+        "cpu_microseconds": asdict(summary.microseconds(way, work)),
+        "times_nginx": asdict(summary.ratio(way, work)),
+    }
+
+
+def _text(spread: Spread, digits: int) -> str:
+    return f"{spread.median:.{digits}f} ({spread.low:.{digits}f}-{spread.high:.{digits}f})"
