@@ -97,7 +97,7 @@ def _run(plan: Plan, ways: list[str], specmeter: str) -> list[Sample]:
         bench = Bench(plan, upstream, specmeter, lambda text: bar.update(task, description=text))
         for repeat in range(plan.repeats):
             for way in random.sample(ways, len(ways)):
-                samples.append(bench.measure(way, repeat))  # noqa: PERF401 (one at a time)
+                samples.append(bench.measure(way, repeat))
                 bar.advance(task)
     return sorted(samples, key=lambda sample: (ways.index(sample.way), sample.repeat))
 

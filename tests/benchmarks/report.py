@@ -14,14 +14,14 @@ from tests.benchmarks.sample import Work
 from tests.benchmarks.summary import TARGETS, Spread, Summary
 from tests.benchmarks.targets import nginx_path
 
-_HEADER = ["", "µs/event", "times nginx", "events/s", "µs/request", "times nginx", "requests/s"]
+_HEADER = ["CPU time per", "way", "µs", "times nginx", "per second"]
 
 
 def table(summary: Summary) -> Table:
     """The result for the terminal."""
-    result = Table(title="CPU time of the proxy: median (min-max)", title_justify="left")
+    result = Table(title="median (least-greatest)", title_justify="left")
     for i, name in enumerate(_HEADER):
-        result.add_column(name, justify="right" if i else "left")
+        result.add_column(name, justify="right" if i > 1 else "left", no_wrap=True)
     for row in _rows(summary):
         result.add_row(*row)
     return result
@@ -29,7 +29,7 @@ def table(summary: Summary) -> Table:
 
 def markdown(summary: Summary) -> str:
     """The result for a page."""
-    header = [_HEADER, ["---", *["---:"] * (len(_HEADER) - 1)]]
+    header = [_HEADER, ["---", "---", "---:", "---:", "---:"]]
     lines = ["| " + " | ".join(row) + " |" for row in [*header, *_rows(summary)]]
     notes = [f"* {note}" for note in [*verdicts(summary), method(summary), *summary.faults()]]
     return "\n".join([*lines, "", *notes, ""])
@@ -94,19 +94,17 @@ def machine() -> dict[str, str]:
 
 
 def _rows(summary: Summary) -> Iterator[list[str]]:
-    for way in summary.ways:
-        row = [way]
-        for work in TARGETS:
-            row += _cells(summary, way, work)
-        yield row
-
-
-def _cells(summary: Summary, way: str, work: Work) -> list[str]:
-    rate = f"{summary.per_second(way, work).median:.0f}"
-    if way == "direct":
-        return ["no proxy", "", rate]
-    times = summary.ratio(way, work)
-    return [_text(summary.microseconds(way, work), 1), _text(times, 2), rate]
+    for work in TARGETS:
+        for way in summary.ways:
+            cost = ["no proxy", ""]
+            if way != "direct":
+                times = summary.ratio(way, work)
+                cost = [
+                    _text(summary.microseconds(way, work), 1),
+                    "1" if way == "nginx" else _text(times, 2),
+                ]
+            rate = f"{summary.per_second(way, work).median:.0f}"
+            yield [work.removesuffix("s"), way, *cost, rate]
 
 
 def _result(summary: Summary, way: str, work: Work) -> dict[str, object]:

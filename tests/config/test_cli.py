@@ -213,6 +213,10 @@ class TestHealthcheck:
         assert done.returncode == 0
         assert done.stdout == f"alive: http://127.0.0.1:{port}/healthz answered 200\n"
 
+    def test_default_address(self) -> None:
+        """Without flag and variable, the default admin address is asked, whoever answers."""
+        assert f": http://{DEFAULTS.admin}/healthz" in run("healthcheck").stdout
+
     def test_address_from_the_environment(self, admin: AdminServer) -> None:
         """SPECMETER_ADMIN is the address, and one for every interface is asked on loopback."""
         done = run("healthcheck", SPECMETER_ADMIN=f"0.0.0.0:{admin.server_port}")

@@ -113,7 +113,7 @@ from pathlib import Path
 from specmeter.demo.llama_server import running_llama_server
 
 async def main():
-    async with running_llama_server(Path(sys.argv[1])) as server:
+    async with running_llama_server(Path(sys.argv[1]), log_file=Path(sys.argv[2])) as server:
         print(server.url, flush=True)
         await asyncio.sleep(600)
 
@@ -121,10 +121,15 @@ asyncio.run(main())
 """
 
 
-async def test_server_dies_with_its_parent(llama_model: Model) -> None:
+async def test_server_dies_with_its_parent(llama_model: Model, tmp_path: Path) -> None:
     """A parent that is killed takes its server with it."""
     parent = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PARENT, llama_model.path, stdout=asyncio.subprocess.PIPE
+        sys.executable,
+        "-c",
+        PARENT,
+        llama_model.path,
+        tmp_path / "llama.log",
+        stdout=asyncio.subprocess.PIPE,
     )
     assert parent.stdout is not None
     url = (await parent.stdout.readline()).decode().strip()

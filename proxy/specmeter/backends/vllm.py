@@ -66,9 +66,11 @@ def _metrics(message: Message) -> dict[str, Any] | None:
 
 def _per_position(histogram: Any) -> Any:
     """Turn "rounds with exactly j accepted" into "rounds that accepted position i" (i < j)."""
-    if not isinstance(histogram, list) or not histogram:
-        return histogram or None
-    if not all(type(rounds) is int and rounds >= 0 for rounds in histogram):
+    if histogram == []:
+        return None
+    if not isinstance(histogram, list) or not all(
+        type(rounds) is int and rounds >= 0 for rounds in histogram
+    ):
         return histogram  # found wrong by the checks
     at_least = list(accumulate(reversed(histogram)))[::-1]
     return at_least[1:]

@@ -71,8 +71,11 @@ async def running_llama_server(
     ]
     if threads is not None:
         arguments.append(f"--threads={threads}")
-    with tempfile.TemporaryDirectory(prefix="specmeter-llama-") as folder:
-        log = log_file or Path(folder, "llama.log")
+    with contextlib.ExitStack() as stack:
+        log = log_file
+        if log is None:
+            folder = tempfile.TemporaryDirectory(prefix="specmeter-llama-")
+            log = Path(stack.enter_context(folder), "llama.log")
         process = await _spawn(arguments, log)
         try:
             url = await _started(process, log, start_seconds)

@@ -10,6 +10,7 @@ from specmeter.demo.traffic import Row
 
 _UNKNOWN = "–"  # noqa: RUF001 - a dash in a column of numbers
 _NEARLY_ALL = 0.9
+_FEW = 6  # prompts: two rounds of the mix
 _WIDE = 110  # columns of a terminal
 
 
@@ -75,10 +76,11 @@ def comparison(plain: Tally, drafter: Tally, name: str) -> str | None:
     prompts = f"{plain.completions} prompt{'' if plain.completions == 1 else 's'}"
     slower = speed < plain_speed
     word = "and yet" if slower and rate is not None and rate >= _NEARLY_ALL else "and"
+    caution = "" if plain.completions >= _FEW else " That is few: let the demo run longer."
     return (
         f"{name} {seen} {word} was {'slower' if slower else 'not slower'} than plain: "
         f"{speed:.1f} tok/s against {plain_speed:.1f} tok/s, "
-        f"over the same {prompts}."
+        f"over the same {prompts}.{caution}"
     )
 
 
