@@ -17,6 +17,7 @@ from specmeter.demo.model import Model, find_model
 from specmeter.errors import StartupError
 
 SLOTS = 2
+THREADS = 1  # several wait for one another by spinning, which stalls on a busy machine
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +34,7 @@ def llama_model() -> Model:
 @asynccontextmanager
 async def _server(model: Model, drafter: Drafter) -> AsyncIterator[LlamaServer]:
     async with running_llama_server(
-        model.path, drafter=drafter, alias=model.name, slots=SLOTS
+        model.path, drafter=drafter, alias=model.name, slots=SLOTS, threads=THREADS
     ) as server:
         yield server
 

@@ -21,7 +21,7 @@ MAX_MODELS = 100
 """More names than this an upstream cannot bring into the metrics."""
 
 _TIMEOUT_SECONDS = 10.0
-_SPACING_SECONDS = 1.0
+_SPACING_SECONDS = 5.0
 """An unknown model asks again at most this often."""
 
 
@@ -69,11 +69,14 @@ class Probe:
         if self._session is not None:
             await self._session.close()
 
+    def may_ask_again(self) -> bool:
+        """Whether the last round is so long ago that another one may tell something new."""
+        return asyncio.get_running_loop().time() - self._last_round >= _SPACING_SECONDS
+
     async def ask_again(self) -> None:
         """Ask now, unless that was just done; wait for the answers."""
-        if asyncio.get_running_loop().time() - self._last_round < _SPACING_SECONDS:
-            return
-        await asyncio.shield(self._ask_all())
+        if self.may_ask_again():
+            await asyncio.shield(self._ask_all())
 
     def _ask_all(self) -> asyncio.Task[None]:
         if self._round is None or self._round.done():

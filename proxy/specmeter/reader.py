@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import orjson
 
 from specmeter import sse
@@ -14,8 +14,7 @@ from specmeter.reading import Clock, Reading, check
 from specmeter.transcript import ARRIVALS, Transcript, Unread
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What was read from one response."""
 
     backend: Backend
@@ -42,25 +41,27 @@ def read(transcript: Transcript, backend: Backend | None, *, complete: bool = Tr
     messages, broken = _messages(transcript, backend)
     told = recognise(messages)
     backend = backend or told or BACKENDS[-1]
-    outcome = Outcome(
-        backend,
+    unread: Unread | None = None
+    readings: tuple[Reading, ...] = ()
+    if messages and "error" in messages[-1]:
+        unread = Unread.ERROR_EVENT
+    elif not complete:
+        unread = Unread.CUT_SHORT
+    else:
+        if messages:
+            extract = backend.extract(messages)
+            unread = extract.unread
+            readings = tuple(_timed(check(raw), transcript) for raw in extract.numbers)
+        if not readings:
+            unread = _reason(transcript, broken=broken)
+    return Outcome(
+        backend=backend,
         recognised=told is not None,
+        readings=readings,
+        unread=(unread,) if unread else (),
         model=_text(messages, "model"),
         fingerprint=_text(messages, "system_fingerprint"),
     )
-    if messages and "error" in messages[-1]:
-        return replace(outcome, unread=(Unread.ERROR_EVENT,))
-    if not complete:
-        return replace(outcome, unread=(Unread.CUT_SHORT,))
-    unread: Unread | None = None
-    readings: tuple[Reading, ...] = ()
-    if messages:
-        extract = backend.extract(messages)
-        unread = extract.unread
-        readings = tuple(_timed(check(raw), transcript) for raw in extract.numbers)
-    if not readings:
-        unread = _reason(transcript, broken=broken)
-    return replace(outcome, readings=readings, unread=(unread,) if unread else ())
 
 
 def _messages(transcript: Transcript, backend: Backend | None) -> tuple[list[Message], bool]:
@@ -113,7 +114,7 @@ def _timed(reading: Reading, transcript: Transcript) -> Reading:
     first, last = transcript.first_content_at(), transcript.last_content_at()
     if first is None or last is None or last <= first:
         return reading
-    return replace(reading, decode_seconds=last - first, clock=Clock.PROXY)
+    return msgspec.structs.replace(reading, decode_seconds=last - first, clock=Clock.PROXY)
 
 
 def _choices(transcript: Transcript) -> int:

@@ -14,9 +14,10 @@ Nothing here knows a wire format, a socket or a metrics library.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 MIN_DECODE_TOKENS = 8
 """Shorter completions say more about the clock than about the decoding."""
@@ -63,8 +64,7 @@ class Inconsistency(StrEnum):
     """Tokens were accepted in no round, or at one position in more rounds than there were."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawNumbers:
+class RawNumbers(msgspec.Struct, frozen=True):
     """The numbers of one completion as a server sent them: any JSON value, `None` if absent.
 
     A server that reports, and drafted nothing, is 0 drafted and 0 accepted here.
@@ -82,8 +82,7 @@ class RawNumbers:
     """How many outputs `generated` sums up (a server that reports one number for n > 1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """What one completion said: every number is possible, and `None` where it is unknown."""
 
     generated: int | None = None
@@ -222,6 +221,8 @@ def _pair(raw: RawNumbers, faults: list[Inconsistency]) -> tuple[int | None, int
 def _number(value: Any, most: float, faults: list[Inconsistency]) -> float | None:
     if value is None:
         return None
+    if type(value) is int and 0 <= value <= most:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         faults.append(Inconsistency.WRONG_TYPE)
     elif isinstance(value, float) and not math.isfinite(value):
@@ -237,8 +238,8 @@ def _number(value: Any, most: float, faults: list[Inconsistency]) -> float | Non
 
 def _count(value: Any, faults: list[Inconsistency]) -> int | None:
     number = _number(value, MAX_TOKENS, faults)
-    if number is None:
-        return None
+    if number is None or type(number) is int:
+        return number
     if number != int(number):
         faults.append(Inconsistency.WRONG_TYPE)
         return None

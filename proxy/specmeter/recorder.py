@@ -6,12 +6,13 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from specmeter.gateway.exchange import Ending, Exchange
 from specmeter.meter.completion import Completion
 from specmeter.meter.meter import Meter
+from specmeter.probe import Probe
 from specmeter.reader import Outcome, read
 from specmeter.transcript import Unread
 from specmeter.upstreams import OTHER_MODEL, Upstream, Upstreams
@@ -30,7 +31,7 @@ class Recorder:
     Args:
         upstreams: Whose answers are read.
         meter: Counts them.
-        ask_models_again: Has the upstreams asked for their models.
+        probe: Asks the upstreams for their models.
         observers: Get each completion after it was counted.
     """
 
@@ -38,12 +39,12 @@ class Recorder:
         self,
         upstreams: Upstreams,
         meter: Meter,
-        ask_models_again: Callable[[], Awaitable[None]],
+        probe: Probe,
         observers: Sequence[Observer] = (),
     ) -> None:
         self._upstreams = {one.name: one for one in upstreams.all}
         self._meter = meter
-        self._ask_models_again = ask_models_again
+        self._probe = probe
         self._observers = tuple(observers)
         self._waiting: set[asyncio.Task[None]] = set()
 
@@ -104,10 +105,12 @@ class Recorder:
             self._count(upstream, exchange, outcome, finished_at)
 
     def _unknown(self, upstream: Upstream, outcome: Outcome) -> bool:
+        """Whether asking for the models may tell what this one is called."""
         return (
             bool(outcome.readings)
             and not upstream.settings.models
             and upstream.label_of(outcome.model) == OTHER_MODEL
+            and self._probe.may_ask_again()
         )
 
     async def _count_later(
@@ -115,7 +118,7 @@ class Recorder:
     ) -> None:
         """Count after asking which models there are: this one may be new."""
         with self._faults_counted(upstream.name):
-            await self._ask_models_again()
+            await self._probe.ask_again()
             self._count(upstream, exchange, outcome, finished_at)
 
     def _count(

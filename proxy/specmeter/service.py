@@ -48,7 +48,7 @@ class Service:
         self.upstreams = Upstreams([Upstream(one) for one in settings.upstream])
         self._meter = Meter(self.registry, settings.position_limit)
         self._probe = Probe(self.upstreams.all, settings.probe_seconds, self._expect_models)
-        self._recorder = Recorder(self.upstreams, self._meter, self._probe.ask_again, observers)
+        self._recorder = Recorder(self.upstreams, self._meter, self._probe, observers)
         self._gateway = Gateway(
             self.upstreams,
             Limits(tail_bytes=settings.tail_bytes, body_bytes=settings.body_bytes),

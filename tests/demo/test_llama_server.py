@@ -114,7 +114,7 @@ from specmeter.demo.llama_server import running_llama_server
 
 async def main():
     async with running_llama_server(Path(sys.argv[1]), log_file=Path(sys.argv[2])) as server:
-        print(server.url, flush=True)
+        print(server.url, server.pid, flush=True)
         await asyncio.sleep(600)
 
 asyncio.run(main())
@@ -132,10 +132,14 @@ async def test_server_dies_with_its_parent(llama_model: Model, tmp_path: Path) -
         stdout=asyncio.subprocess.PIPE,
     )
     assert parent.stdout is not None
-    url = (await parent.stdout.readline()).decode().strip()
-    assert is_listening(url)
-    parent.send_signal(signal.SIGKILL)
-    await parent.wait()
-    async with asyncio.timeout(10):
-        while is_listening(url):  # noqa: ASYNC110 - nothing else tells
-            await asyncio.sleep(0.05)
+    url, pid = (await parent.stdout.readline()).decode().split()
+    try:
+        assert is_listening(url)
+        parent.send_signal(signal.SIGKILL)
+        await parent.wait()
+        async with asyncio.timeout(10):
+            while is_listening(url):  # noqa: ASYNC110 - nothing else tells
+                await asyncio.sleep(0.05)
+    except BaseException:
+        os.kill(int(pid), signal.SIGKILL)
+        raise

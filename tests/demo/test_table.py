@@ -87,7 +87,7 @@ def test_comparison_of_a_good_drafter_that_is_slow() -> None:
     """High acceptance that is slower than plain is said to be so, with both speeds."""
     assert comparison(tally(0, 0, 76.1), tally(410, 418, 40.9), "draft-simple") == (
         "draft-simple had acceptance 0.98 (accepted 410 / drafted 418) and yet was slower than "
-        "plain: 40.9 tok/s against 76.1 tok/s, over the same 6 prompts."
+        "plain: 40.9 tok/s against 76.1 tok/s, over the same 6 prompts of this run."
     )
 
 
@@ -95,7 +95,8 @@ def test_comparison_of_a_drafter_that_pays() -> None:
     """A drafter that is faster is not called slow, whatever its acceptance."""
     assert comparison(tally(0, 0, 70, 1), tally(5, 10, 90, 1), "ngram-mod") == (
         "ngram-mod had acceptance 0.50 (accepted 5 / drafted 10) and was not slower than plain: "
-        "90.0 tok/s against 70.0 tok/s, over the same 1 prompt. That is few: let the demo run longer."
+        "90.0 tok/s against 70.0 tok/s, over the same 1 prompt of this run. "
+        "That is few: let the demo run longer."
     )
 
 

@@ -57,7 +57,8 @@ class TestLlamaCpp:
     @pytest.mark.parametrize("nothing", [{}, {"draft_n": None, "draft_n_accepted": None}])
     def test_no_draft_fields_are_nothing_drafted(self, nothing: dict[str, Any]) -> None:
         """The server leaves both out; null is the same as absent."""
-        timings = {key: TIMINGS[key] for key in ("predicted_n", "predicted_ms")} | nothing
+        timings: dict[str, Any] = {"predicted_n": 129, "predicted_ms": 1600.0}
+        timings |= nothing
         (one,) = llama({"timings": timings})
         assert one.speculation is Speculation.NOT_DRAFTED
         assert one.target_steps == 129

@@ -1,5 +1,7 @@
 """From readings to the page that Prometheus scrapes."""
 
+from typing import Any
+
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
@@ -24,7 +26,7 @@ def meter(registry: CollectorRegistry) -> Meter:
     return Meter(registry, position_limit=3)
 
 
-def completion(**raw: object) -> Completion:
+def completion(**raw: Any) -> Completion:
     return Completion(
         upstream="u",
         endpoint="/v1/chat/completions",

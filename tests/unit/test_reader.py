@@ -1,5 +1,6 @@
 """From the copy of a response to its readings: any split, any damage."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_any_split_of_a_stream_gives_the_same_numbers(path: Path, cuts: list[int
     """Where the pieces end does not matter."""
     stream = path.read_bytes()
     bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    pieces = [stream[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    pieces = [stream[a:b] for a, b in itertools.pairwise(bounds)]
     whole, split = read_stream(stream), read_stream(*pieces)
     counts = [
         [(r.generated, r.drafted, r.accepted, r.rounds, r.accepted_per_position) for r in readings]

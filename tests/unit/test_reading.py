@@ -1,6 +1,7 @@
 """The arithmetic: three numbers, their denominators, and what cannot be true."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ json_values = st.recursive(
 plausible = st.none() | st.integers(-3, 200) | st.floats(-5, 500) | json_values
 
 
-def reading(generated: int, drafted: int, accepted: int, **more: object) -> Reading:
+def reading(generated: int, drafted: int, accepted: int, **more: Any) -> Reading:
     return check(RawNumbers(generated=generated, drafted=drafted, accepted=accepted, **more))
 
 
@@ -155,7 +156,7 @@ class TestImpossibleNumbers:
     @pytest.mark.parametrize("name", ["generated", "drafted", "prompt", "cached_prompt"])
     def test_a_count_that_is_none(self, name: str, value: object, reason: Inconsistency) -> None:
         """A number of the wrong kind is left out, and its reason kept."""
-        raw = {"generated": 10, "drafted": 4, "accepted": 2, name: value}
+        raw: dict[str, Any] = {"generated": 10, "drafted": 4, "accepted": 2, name: value}
         one = check(RawNumbers(**raw))
         assert reason in one.inconsistencies
         assert getattr(one, name) is None
@@ -207,7 +208,7 @@ NAMES = (
 
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, plausible)))
-def test_whatever_a_server_sends_the_reading_is_possible(sent: dict[str, object]) -> None:
+def test_whatever_a_server_sends_the_reading_is_possible(sent: dict[str, Any]) -> None:
     """0 <= accepted <= drafted, steps and output per step >= 1, nothing negative, no error."""
     one = check(RawNumbers(**sent))
     assert (one.drafted is None) == (one.accepted is None)

@@ -1,5 +1,7 @@
 """The copy of a response: bounded, and with the times that matter."""
 
+import itertools
+
 import orjson
 import pytest
 from hypothesis import given
@@ -117,7 +119,7 @@ def test_which_events_carry_content(event: bytes, content: bool) -> None:
 def test_any_bytes_in_any_pieces(stream: bytes, cuts: list[int]) -> None:
     """The end does not depend on how the bytes came, and nothing fails."""
     bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    pieces = [stream[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    pieces = [stream[a:b] for a, b in itertools.pairwise(bounds)]
     transcript = streamed(pieces)
     assert transcript.end() == stream
     transcript.first_content_at()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from specmeter.reading import RawNumbers
 from specmeter.transcript import Unread
@@ -13,8 +14,7 @@ Message = dict[str, Any]
 """One JSON object of a response: the body, or the data of one event."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extract:
+class Extract(msgspec.Struct, frozen=True):
     """The numbers a backend found in one response."""
 
     numbers: tuple[RawNumbers, ...] = ()

@@ -6,12 +6,12 @@ OpenAI's chat and text completions, its responses, and Anthropic's messages: thr
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+
+class Usage(msgspec.Struct, frozen=True):
     """Unchecked token counts: any JSON value, `None` if absent."""
 
     generated: Any = None

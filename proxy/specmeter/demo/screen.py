@@ -43,9 +43,13 @@ class LiveResults(Results):
 
     def _view(self) -> RenderableType:
         fitting = max(self._console.height - _LINES_BESIDE_ROWS, _FEWEST_ROWS)
-        parts: list[RenderableType] = [rows_table(self.rows[-fitting:], self._console.width)]
-        if self.totals:
-            parts += ["", totals_table(self.totals)]
+        parts: list[RenderableType] = []
+        if self.rows:
+            parts += [
+                rows_table(list(self.rows)[-fitting:], self._console.width),
+                "",
+                totals_table(self.totals),
+            ]
         if self.asking is not None:
             parts.append(Spinner("dots", text=f"{self.asking} (Ctrl-C ends the demo)"))
         return Group(*parts)

@@ -80,7 +80,7 @@ def comparison(plain: Tally, drafter: Tally, name: str) -> str | None:
     return (
         f"{name} {seen} {word} was {'slower' if slower else 'not slower'} than plain: "
         f"{speed:.1f} tok/s against {plain_speed:.1f} tok/s, "
-        f"over the same {prompts}.{caution}"
+        f"over the same {prompts} of this run.{caution}"
     )
 
 

@@ -1,6 +1,7 @@
 """Send the mix through the proxy, and set what the proxy read beside what was asked."""
 
 import asyncio
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from specmeter.meter.completion import Completion
 OTHER_CLIENT = "your client"
 """Stands for the prompt of a completion that the demo did not ask for."""
 
+_KEPT_ROWS = 100  # more than any screen shows
 _READ_SECONDS = 10.0  # the proxy reads an answer when it has ended, so this is ample
 
 
@@ -30,7 +32,8 @@ class Row:
 class Results:
     """What has come in so far, by upstream name."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: deque[Row] = field(default_factory=lambda: deque(maxlen=_KEPT_ROWS))
+    """The newest ones."""
     totals: dict[str, Tally] = field(default_factory=dict)
     """Over every completion, other clients' included."""
     compared: dict[str, Tally] = field(default_factory=dict)

@@ -26,6 +26,9 @@ class Receiver(Protocol):
     def on_body(self, raw: bytes, payload: bytes) -> None:
         """Take a piece of the body: as it was sent, and without its framing."""
 
+    def on_pause(self) -> None:
+        """Nothing more has come for now: what was kept back for the body has to go."""
+
     def on_end(self) -> None:
         """The answer is complete."""
 
@@ -151,10 +154,12 @@ class Connection(asyncio.Protocol):
         self._body = body = body_of(head)
         if self._receiver is not None:
             self._receiver.on_head(head)
-        if rest and not body.ended:
-            self._feed_body(body, rest)
-        elif body.ended:
+        if body.ended:
             self._end(clean=not rest)
+        elif rest:
+            self._feed_body(body, rest)
+        if self._receiver is not None:
+            self._receiver.on_pause()
 
     def _feed_body(self, body: Body, data: bytes) -> None:
         taken, payload = body.feed(data)

@@ -46,6 +46,8 @@ class Gateway:
         self._ask_models_again = ask_models_again
         self._draining = False
         self._idle = asyncio.Event()
+        self._relayed_and_open = Relayed(keep_alive=True)
+        self._relayed_and_closed = Relayed(keep_alive=False)
         self.under_way = 0
         """Requests that are being answered."""
 
@@ -110,7 +112,8 @@ class Gateway:
         call.upload.take()
         call.keep_alive = call.keep_alive and not self._draining
         relay = await forward(call, upstream, self._limits)
-        return Relayed(keep_alive=relay.keep_alive and not self._draining)
+        stays_open = relay.keep_alive and not self._draining
+        return self._relayed_and_open if stays_open else self._relayed_and_closed
 
     async def _route(self, call: Call) -> Upstream | None:
         """Choose the upstream; `None` for the list of all their models."""

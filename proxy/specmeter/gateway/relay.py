@@ -66,8 +66,10 @@ class Relay:
         self._as_sent = True
         """Whether the upstream's own framing goes to the client."""
         self._rechunk = False
+        self._unsent_head = b""
+        """Goes out with the first piece of the body, or with `on_pause`."""
         self.begun = False
-        """Whether the client has got a part of the answer."""
+        """Whether the client gets this answer, and no other."""
         self.keep_alive = keep_alive
         self.finished: asyncio.Future[None] = self._loop.create_future()
 
@@ -94,7 +96,7 @@ class Relay:
         if head.get(b"x-request-id") is None:
             fields.append((b"x-request-id", exchange.request_id.encode("utf-8", "surrogateescape")))
         self.begun = True
-        self._write(_head_bytes(head, fields, self._http_1_0, self.keep_alive))
+        self._unsent_head = _head_bytes(head, fields, self._http_1_0, self.keep_alive)
         exchange.forwarded_at = self._loop.time()
 
     def _watch(self, head: Head) -> None:
@@ -124,12 +126,18 @@ class Relay:
         if self._client.writing_paused:
             self._connection.pause_reading()
 
+    def on_pause(self) -> None:
+        """Nothing more has come for now."""
+        if self._unsent_head:
+            self._write(b"")
+
     def on_client_ready(self) -> None:
         """The client has taken what was written: go on."""
         self._connection.resume_reading()
 
     def on_end(self) -> None:
         """End the client's answer."""
+        self.on_pause()
         if self._filter is not None:
             self._write_payload(self._filter.flush())
         if self._rechunk:
@@ -146,6 +154,7 @@ class Relay:
             if not self.finished.done():
                 self.finished.set_exception(failure)
             return
+        self.on_pause()
         if self._filter is not None:
             self._write_payload(self._filter.flush())
         if self._client.transport is not None:
@@ -158,6 +167,8 @@ class Relay:
             self.finished.set_result(None)
 
     def _write(self, data: bytes) -> None:
+        if self._unsent_head:
+            data, self._unsent_head = self._unsent_head + data, b""
         transport = self._client.transport
         if transport is not None and data:
             transport.write(data)

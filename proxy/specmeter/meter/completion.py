@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from specmeter.reading import Reading
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(msgspec.Struct, frozen=True, kw_only=True):
     """A completion as the meter sees it. Durations are seconds."""
 
     upstream: str

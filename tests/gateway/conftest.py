@@ -1,0 +1,46 @@
+"""What all tests of the data path have in common: the loop of `specmeter serve`, and no leaks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+import pytest_asyncio
+import uvloop
+
+from tests.scripted import ScriptedUpstream
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run the tests on the loop that `specmeter serve` runs on."""
+    return {"uvloop": uvloop.new_event_loop}
+
+
+def _open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest_asyncio.fixture(autouse=True)
+async def nothing_left() -> AsyncIterator[None]:
+    """Fail a test that leaves a task or a socket behind."""
+    files = _open_files()
+    yield
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(2):
+            while len(asyncio.all_tasks()) > 1 or _open_files() > files:
+                await asyncio.sleep(0.005)
+    assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
+    assert _open_files() <= files
+
+
+@pytest_asyncio.fixture
+async def upstream() -> AsyncIterator[ScriptedUpstream]:
+    """Give a server whose script the test writes."""
+    async with ScriptedUpstream() as server:
+        yield server
+
+
+__all__ = ["pytest"]
