@@ -32,6 +32,7 @@ class Probe:
     two rounds, and at once for a model that is not known yet.
 
     Args:
+        loop: The loop it runs in.
         upstreams: Whom to ask.
         probe_seconds: The pause between two rounds.
         on_models: Gets an upstream whose models have been listed.
@@ -39,10 +40,12 @@ class Probe:
 
     def __init__(
         self,
+        loop: asyncio.AbstractEventLoop,
         upstreams: Sequence[Upstream],
         probe_seconds: float,
         on_models: Callable[[Upstream], None],
     ) -> None:
+        self._loop = loop
         self._upstreams = upstreams
         self._on_models = on_models
         self._probe_seconds = probe_seconds
@@ -71,7 +74,7 @@ class Probe:
 
     def may_ask_again(self) -> bool:
         """Whether the last round is so long ago that another one may tell something new."""
-        return asyncio.get_running_loop().time() - self._last_round >= _SPACING_SECONDS
+        return self._loop.time() - self._last_round >= _SPACING_SECONDS
 
     async def ask_again(self) -> None:
         """Ask now, unless that was just done; wait for the answers."""
@@ -85,7 +88,7 @@ class Probe:
 
     async def _ask_each(self) -> None:
         await asyncio.gather(*(self._ask(one) for one in self._upstreams))
-        self._last_round = asyncio.get_running_loop().time()
+        self._last_round = self._loop.time()
 
     async def _go_on(self) -> None:
         while True:

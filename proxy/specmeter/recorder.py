@@ -96,9 +96,7 @@ class Recorder:
             self._meter.count_unread(upstream.name, reason)
         finished_at = time.time()
         if self._unknown(upstream, outcome):
-            task = asyncio.get_running_loop().create_task(
-                self._count_later(upstream, exchange, outcome, finished_at)
-            )
+            task = asyncio.create_task(self._count_later(upstream, exchange, outcome, finished_at))
             self._waiting.add(task)
             task.add_done_callback(self._waiting.discard)
         else:

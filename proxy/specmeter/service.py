@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import uvloop
 from aiohttp import web
-from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
+from prometheus_client import CollectorRegistry, ProcessCollector
 
 from specmeter import __version__
 from specmeter.admin import admin_app
@@ -35,7 +35,7 @@ _log = logging.getLogger("specmeter")
 
 
 class Service:
-    """The proxy with both its listeners.
+    """The proxy with both its listeners; made within the loop it runs in.
 
     Args:
         settings: What it is told to do.
@@ -45,11 +45,13 @@ class Service:
     def __init__(self, settings: Settings, observers: Sequence[Observer] = ()) -> None:
         self._settings = settings
         self.registry = CollectorRegistry()
-        self.upstreams = Upstreams([Upstream(one) for one in settings.upstream])
+        self._loop = loop = asyncio.get_running_loop()
+        self.upstreams = Upstreams([Upstream(one, loop) for one in settings.upstream])
         self._meter = Meter(self.registry, settings.position_limit)
-        self._probe = Probe(self.upstreams.all, settings.probe_seconds, self._expect_models)
+        self._probe = Probe(loop, self.upstreams.all, settings.probe_seconds, self._expect_models)
         self._recorder = Recorder(self.upstreams, self._meter, self._probe, observers)
         self._gateway = Gateway(
+            loop,
             self.upstreams,
             Limits(tail_bytes=settings.tail_bytes, body_bytes=settings.body_bytes),
             self._recorder.take,
@@ -68,7 +70,6 @@ class Service:
             StartupError: A port cannot be had.
         """
         settings = self._settings
-        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry.register(StateCollector(self.upstreams.all))
         ProcessCollector(namespace="specmeter", registry=self.registry)
         for upstream in self.upstreams.all:
@@ -110,10 +111,9 @@ class Service:
             self._meter.expect_model(upstream.name, model)
 
     async def _listen(self, address: Address) -> str:
-        loop = asyncio.get_running_loop()
         self._data_server = DataServer(self._gateway.handle, self._gateway.bad_request)
         with _told_plainly("listen", address):
-            self._data = await loop.create_server(
+            self._data = await self._loop.create_server(
                 self._data_server, address.host, address.port, backlog=_BACKLOG
             )
         return _url(address, self._data.sockets[0].getsockname()[1])

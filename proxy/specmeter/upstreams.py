@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 from collections.abc import Sequence
@@ -21,12 +22,13 @@ _log = logging.getLogger("specmeter")
 class Upstream:
     """One server behind the proxy, and what its answers told of it."""
 
-    def __init__(self, settings: config.Upstream) -> None:
+    def __init__(self, settings: config.Upstream, loop: asyncio.AbstractEventLoop) -> None:
         self.settings = settings
         self.name = settings.name
         self.target = settings.target
         self.tls = _tls(settings)
         self.pool = Pool(
+            loop,
             self.target,
             connect_seconds=settings.connect_seconds,
             keepalive_seconds=settings.keepalive_seconds,

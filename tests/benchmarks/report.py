@@ -14,12 +14,12 @@ from tests.benchmarks.sample import Work
 from tests.benchmarks.summary import TARGETS, Spread, Summary
 from tests.benchmarks.targets import nginx_path
 
-_HEADER = ["CPU time per", "way", "µs", "times nginx", "per second"]
+_HEADER = ["per", "proxy", "CPU µs", "times nginx", "rate/s"]
 
 
 def table(summary: Summary) -> Table:
     """The result for the terminal."""
-    result = Table(title="median (least-greatest)", title_justify="left")
+    result = Table(title="CPU time of the proxy: median (least-greatest)", title_justify="left")
     for i, name in enumerate(_HEADER):
         result.add_column(name, justify="right" if i > 1 else "left", no_wrap=True)
     for row in _rows(summary):
@@ -96,7 +96,7 @@ def machine() -> dict[str, str]:
 def _rows(summary: Summary) -> Iterator[list[str]]:
     for work in TARGETS:
         for way in summary.ways:
-            cost = ["no proxy", ""]
+            cost = ["", ""]
             if way != "direct":
                 times = summary.ratio(way, work)
                 cost = [

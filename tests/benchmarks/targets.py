@@ -138,4 +138,10 @@ def _specmeter(command: str, upstream: int, port: int) -> list[str]:
         "listen": f"127.0.0.1:{port}",
         "admin": f"127.0.0.1:{free_port()}",
     }
-    return [word.format_map(fields) for word in shlex.split(command)]
+    try:
+        return [word.format_map(fields) for word in shlex.split(command)]
+    except (KeyError, ValueError) as error:
+        raise ProcessError(
+            f"cannot read the command {command!r}: {error}; it may contain "
+            + ", ".join(f"{{{name}}}" for name in fields),
+        ) from None

@@ -18,42 +18,45 @@ class Ask:
     choices: int = 1
 
 
-def _text(prompt: Any, **more: Any) -> dict[str, Any]:
+def text(prompt: Any, **more: Any) -> dict[str, Any]:
+    """Give the body of a text completion."""
     return {"prompt": prompt, "max_tokens": 24, "temperature": 0, "seed": 1} | more
 
 
-def _chat(text: str, **more: Any) -> dict[str, Any]:
-    message = {"role": "user", "content": text}
+def chat(content: str, **more: Any) -> dict[str, Any]:
+    """Give the body of a chat completion, or of an Anthropic message."""
+    message = {"role": "user", "content": content}
     return {"messages": [message], "max_tokens": 24, "temperature": 0, "seed": 1} | more
 
 
-def _responses(text: str, **more: Any) -> dict[str, Any]:
-    return {"input": text, "max_output_tokens": 16, "temperature": 0} | more
+def responses(content: str, **more: Any) -> dict[str, Any]:
+    """Give the body of a request to the responses API."""
+    return {"input": content, "max_output_tokens": 16, "temperature": 0} | more
 
 
-_USAGE = {"stream_options": {"include_usage": True}}
+USAGE = {"stream_options": {"include_usage": True}}
 _TWO = ["one, two, three, four,", "Monday, Tuesday, Wednesday,"]
 
 REPORTING = (
-    Ask("/v1/chat/completions", _chat(COLOURS)),
-    Ask("/v1/chat/completions", _chat(COLOURS, stream=True)),
-    Ask("/v1/chat/completions", _chat(COLOURS, stream=True, **_USAGE)),
-    Ask("/v1/chat/completions", _chat("Say hello.", stream=True, timings_per_token=True)),
-    Ask("/chat/completions", _chat("Say hello.", model="gpt-4o")),
-    Ask("/v1/completions", _text(COLOURS)),
-    Ask("/v1/completions", _text(COLOURS, stream=True)),
-    Ask("/v1/completions", _text(CODE, stream=True, **_USAGE)),
-    Ask("/v1/completions", _text(_TWO, stream=True, max_tokens=12), choices=2),
-    Ask("/completion", _text(COLOURS)),
-    Ask("/completion", _text(CODE, stream=True)),
-    Ask("/completions", _text(_TWO, max_tokens=12), choices=2),
-    Ask("/v1/responses", _responses(COLOURS, stream=True)),
+    Ask("/v1/chat/completions", chat(COLOURS)),
+    Ask("/v1/chat/completions", chat(COLOURS, stream=True)),
+    Ask("/v1/chat/completions", chat(COLOURS, stream=True, **USAGE)),
+    Ask("/v1/chat/completions", chat("Say hello.", stream=True, timings_per_token=True)),
+    Ask("/chat/completions", chat("Say hello.", model="gpt-4o")),
+    Ask("/v1/completions", text(COLOURS)),
+    Ask("/v1/completions", text(COLOURS, stream=True)),
+    Ask("/v1/completions", text(CODE, stream=True, **USAGE)),
+    Ask("/v1/completions", text(_TWO, stream=True, max_tokens=12), choices=2),
+    Ask("/completion", text(COLOURS)),
+    Ask("/completion", text(CODE, stream=True)),
+    Ask("/completions", text(_TWO, max_tokens=12), choices=2),
+    Ask("/v1/responses", responses(COLOURS, stream=True)),
 )
 """What the server answers with numbers for each choice."""
 
 SILENT = (
-    Ask("/v1/messages", _chat("Say hello.")),
-    Ask("/v1/messages", _chat("Say hello.", stream=True)),
-    Ask("/v1/responses", _responses("Say hello.")),
+    Ask("/v1/messages", chat("Say hello.")),
+    Ask("/v1/messages", chat("Say hello.", stream=True)),
+    Ask("/v1/responses", responses("Say hello.")),
 )
 """What the server answers without a word about drafting."""

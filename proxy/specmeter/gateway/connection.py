@@ -43,7 +43,7 @@ class Connection(asyncio.Protocol):
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self.loop = loop
         self._transport: asyncio.Transport | None = None
         self._receiver: Receiver | None = None
         self._head: Head | None = None
@@ -74,14 +74,14 @@ class Connection(asyncio.Protocol):
 
     def write(self, data: bytes) -> None:
         """Write a part of the request; bytes for a closed connection are dropped."""
-        self.last_active = self._loop.time()
+        self.last_active = self.loop.time()
         if self._transport is not None:
             self._transport.write(data)
 
     async def drain(self) -> None:
         """Wait until the upstream has taken what was written, or is gone."""
         if self._writing_paused and self._transport is not None:
-            self._writable = self._loop.create_future()
+            self._writable = self.loop.create_future()
             await self._writable
 
     def pause_reading(self) -> None:
@@ -92,7 +92,7 @@ class Connection(asyncio.Protocol):
 
     def resume_reading(self) -> None:
         """Go on after `pause_reading`."""
-        self.last_active = self._loop.time()
+        self.last_active = self.loop.time()
         if self._transport is not None and self.reading_paused:
             self.reading_paused = False
             self._transport.resume_reading()
@@ -126,7 +126,7 @@ class Connection(asyncio.Protocol):
         if self._receiver is None:
             self.close()  # nobody asked: such a connection is not to be trusted
             return
-        self.last_active = self._loop.time()
+        self.last_active = self.loop.time()
         try:
             if self._body is None:
                 self._feed_head(data)

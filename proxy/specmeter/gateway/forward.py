@@ -119,9 +119,8 @@ async def _send_rest(upload: Upload, connection: Connection, relay: Relay) -> No
 
 def _watch_silence(connection: Connection, idle_seconds: float) -> asyncio.Task[None]:
     async def watch() -> None:
-        loop = asyncio.get_running_loop()
         while True:
-            silent = loop.time() - connection.last_active
+            silent = connection.loop.time() - connection.last_active
             if connection.reading_paused:
                 silent = 0.0  # the client is the slow one
             if silent >= idle_seconds:

@@ -17,7 +17,7 @@ from specmeter.gateway.failures import UpstreamError, error_body
 from specmeter.gateway.forward import Call, forward
 from specmeter.gateway.protocol import DataProtocol
 from specmeter.gateway.relay import Limits
-from specmeter.gateway.request import model_in_body, model_in_query, new_request_id
+from specmeter.gateway.request import RequestIds, model_in_body, model_in_query
 from specmeter.gateway.stream_filter import UsageFilter
 from specmeter.gateway.upload import Upload
 from specmeter.upstreams import Upstream, Upstreams
@@ -27,6 +27,7 @@ class Gateway:
     """Answers the requests of the data listener.
 
     Args:
+        loop: The loop it runs in.
         upstreams: Where requests go.
         limits: How much of an answer is copied.
         on_exchange: Gets every request once it has ended; must not raise.
@@ -35,17 +36,20 @@ class Gateway:
 
     def __init__(
         self,
+        loop: asyncio.AbstractEventLoop,
         upstreams: Upstreams,
         limits: Limits,
         on_exchange: Callable[[Exchange], None],
         ask_models_again: Callable[[], Awaitable[None]],
     ) -> None:
+        self._loop = loop
         self._upstreams = upstreams
         self._limits = limits
         self._on_exchange = on_exchange
         self._ask_models_again = ask_models_again
         self._draining = False
         self._idle = asyncio.Event()
+        self._new_request_id = RequestIds().new
         self._relayed_and_open = Relayed(keep_alive=True)
         self._relayed_and_closed = Relayed(keep_alive=False)
         self.under_way = 0
@@ -53,13 +57,13 @@ class Gateway:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         endpoint = endpoint_of(request.raw_path)
         exchange = Exchange(
             endpoint,
             completion=is_completion(request.method, endpoint),
             received_at=loop.time(),
-            request_id=request.headers.get("x-request-id") or new_request_id(),
+            request_id=request.headers.get("x-request-id") or self._new_request_id(),
         )
         protocol = cast("DataProtocol", request.protocol)
         call = Call(request, protocol, Upload(request), exchange, keep_alive=request.keep_alive)
@@ -89,7 +93,7 @@ class Gateway:
 
     def bad_request(self) -> None:
         """Count a request that was no HTTP."""
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         exchange = Exchange(OTHER, completion=False, received_at=now, ended_at=now, code=400)
         exchange.ending = Ending.COMPLETE
         self._on_exchange(exchange)
@@ -154,10 +158,9 @@ class Gateway:
             call.usage_filter = UsageFilter()
 
     async def _collect(self, call: Call, limit: int | None) -> bool:
-        loop = asyncio.get_running_loop()
-        before = loop.time()
+        before = self._loop.time()
         complete = await call.upload.collect(limit)
-        call.exchange.waited_seconds += loop.time() - before
+        call.exchange.waited_seconds += self._loop.time() - before
         return complete
 
     async def _list_models(self) -> bytes:

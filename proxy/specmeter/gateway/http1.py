@@ -6,6 +6,7 @@ Source: RFC 9112. Strict where leniency would let one response run into another.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -35,6 +36,14 @@ _NOT_FORWARDED = frozenset(
 """Hop-by-hop: they speak of one connection only."""
 
 
+_USUALLY_NAMED = frozenset((b"keep-alive", b"close", b"upgrade", b"te"))
+"""What `Connection` names most of the time, and what is dropped anyway."""
+
+_OF_FRAMING = frozenset((b"connection", b"content-length", b"transfer-encoding"))
+
+_MAX_LENGTH_DIGITS = 19
+
+
 class ProtocolError(Exception):
     """The upstream broke HTTP; the text says how."""
 
@@ -52,14 +61,14 @@ Field = tuple[bytes, bytes]
 """A header's name as sent, and its value."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Head:
     """The head of a response."""
 
     status: int
     reason: bytes
     fields: tuple[Field, ...]
-    """In order, hop-by-hop ones and the framing left out."""
+    """In order, hop-by-hop ones left out; the length, if it holds, comes last."""
     framing: Framing
     length: int
     """Of the body, where `framing` is `LENGTH`."""
@@ -71,13 +80,20 @@ class Head:
         return next((value for key, value in self.fields if key.lower() == name), None)
 
 
-def end_to_end(fields: list[Field]) -> tuple[Field, ...]:
+def end_to_end(fields: Iterable[Field]) -> tuple[Field, ...]:
     """Leave out hop-by-hop headers and all that `Connection` names."""
-    dropped = set(_NOT_FORWARDED)
-    for name, value in fields:
-        if name.lower() == b"connection":
-            dropped.update(token.strip().lower() for token in value.split(b","))
-    return tuple(field for field in fields if field[0].lower() not in dropped)
+    kept = []
+    named: set[bytes] | None = None
+    for field in fields:
+        name = field[0].lower()
+        if name not in _NOT_FORWARDED:
+            kept.append(field)
+        elif name == b"connection":
+            tokens = {token.strip().lower() for token in field[1].split(b",")}
+            named = tokens if named is None else named | tokens
+    if named is None or not (named := named - _USUALLY_NAMED):
+        return tuple(kept)
+    return tuple(field for field in kept if field[0].lower() not in named)
 
 
 def parse_head(block: bytes, *, to_head_request: bool) -> Head:
@@ -90,58 +106,58 @@ def parse_head(block: bytes, *, to_head_request: bool) -> Head:
     Raises:
         ProtocolError: It is malformed, or its framing is ambiguous.
     """
-    lines = block.split(b"\r\n")
-    status_line = _STATUS_LINE.fullmatch(lines[0])
+    first, *lines = block.split(b"\r\n")
+    status_line = _STATUS_LINE.fullmatch(first)
     if status_line is None:
-        raise ProtocolError(f"its status line is malformed: {lines[0][:80]!r}")
+        raise ProtocolError(f"its status line is malformed: {first[:80]!r}")
     fields: list[Field] = []
-    for line in lines[1:]:
+    of_framing: dict[bytes, list[bytes]] = {}
+    for line in lines:
         field = _FIELD.fullmatch(line)
         if field is None:
             raise ProtocolError(f"it sent a malformed header: {line.partition(b':')[0][:80]!r}")
-        fields.append((field[1], field[2].strip(b" \t")))
+        name, value = field[1], field[2].strip(b" \t")
+        lowered = name.lower()
+        if lowered in _OF_FRAMING:
+            of_framing.setdefault(lowered, []).append(value)
+            if lowered == b"content-length":
+                continue
+        fields.append((name, value))
     status = int(status_line[2])
     bodiless = to_head_request or status < 200 or status in (204, 304)  # noqa: PLR2004
-    framing, length = _framing(fields)
-    connection = b",".join(v for k, v in fields if k.lower() == b"connection").lower()
+    framing, length = _framing(of_framing)
+    connection = b",".join(of_framing.get(b"connection", ())).lower()
+    if status_line[1] == b"1":
+        stays_open = b"close" not in connection
+    else:
+        stays_open = b"keep-alive" in connection and framing is not Framing.CHUNKED
+    kept = end_to_end(fields)
+    if b"content-length" in of_framing and (framing is Framing.LENGTH or bodiless):
+        kept = (*kept, (b"Content-Length", of_framing[b"content-length"][0]))
     return Head(
         status=status,
         reason=status_line[3] or b"",
-        fields=_without_length(end_to_end(fields), keep=framing is Framing.LENGTH or bodiless),
+        fields=kept,
         framing=Framing.NONE if bodiless else framing,
         length=length,
-        keep_alive=(
-            b"close" not in connection
-            if status_line[1] == b"1"
-            else b"keep-alive" in connection and framing is not Framing.CHUNKED
-        )
-        and (bodiless or framing is not Framing.CLOSE),
+        keep_alive=stays_open and (bodiless or framing is not Framing.CLOSE),
     )
 
 
-def _without_length(fields: tuple[Field, ...], *, keep: bool) -> tuple[Field, ...]:
-    """Drop a length that another framing overrides, and repeated ones."""
-    lengths = [field for field in fields if field[0].lower() == b"content-length"]
-    if not lengths:
-        return fields
-    others = tuple(field for field in fields if field[0].lower() != b"content-length")
-    return (*others, lengths[0]) if keep else others
-
-
-def _framing(fields: list[Field]) -> tuple[Framing, int]:
-    codings = [v.strip().lower() for k, v in fields if k.lower() == b"transfer-encoding"]
-    lengths = {v for k, v in fields if k.lower() == b"content-length"}
-    if len(lengths) > 1:
-        raise ProtocolError("it sent two different Content-Length headers")
-    length = next(iter(lengths), None)
-    if length is not None and not (length.isdigit() and len(length) < 19):  # noqa: PLR2004
-        raise ProtocolError(f"its Content-Length is no number: {length[:40]!r}")
-    if codings:
-        if codings != [b"chunked"]:
+def _framing(of_framing: dict[bytes, list[bytes]]) -> tuple[Framing, int]:
+    codings = of_framing.get(b"transfer-encoding")
+    lengths = of_framing.get(b"content-length")
+    if lengths is not None:
+        if any(length != lengths[0] for length in lengths):
+            raise ProtocolError("it sent two different Content-Length headers")
+        if not (lengths[0].isdigit() and len(lengths[0]) < _MAX_LENGTH_DIGITS):
+            raise ProtocolError(f"its Content-Length is no number: {lengths[0][:40]!r}")
+    if codings is not None:
+        if [coding.strip().lower() for coding in codings] != [b"chunked"]:
             raise ProtocolError(f"it uses an unknown transfer coding: {codings[0][:40]!r}")
         return Framing.CHUNKED, 0
-    if length is not None:
-        return Framing.LENGTH, int(length)
+    if lengths is not None:
+        return Framing.LENGTH, int(lengths[0])
     return Framing.CLOSE, 0
 
 

@@ -15,6 +15,7 @@ class Pool:
     """Connections to one upstream; as many as there are requests under way.
 
     Args:
+        loop: The loop it runs in.
         target: Where the upstream is.
         connect_seconds: The longest wait for a connection.
         keepalive_seconds: How long an idle connection is used again; shorter than the upstream's
@@ -24,12 +25,15 @@ class Pool:
 
     def __init__(
         self,
+        loop: asyncio.AbstractEventLoop,
         target: Target,
         *,
         connect_seconds: float,
         keepalive_seconds: float,
         tls: ssl.SSLContext | None = None,
     ) -> None:
+        # Kept, because asking for the running one is a system call.
+        self._loop = loop
         self.target = target
         self._connect_seconds = connect_seconds
         self._keepalive_seconds = keepalive_seconds
@@ -40,7 +44,7 @@ class Pool:
 
     def reuse(self) -> Connection | None:
         """Return an idle connection that is still fresh, the last used first."""
-        oldest = asyncio.get_running_loop().time() - self._keepalive_seconds
+        oldest = self._loop.time() - self._keepalive_seconds
         while self._idle:
             connection = self._idle.pop()
             if connection.is_open and connection.idle_since > oldest:
@@ -54,8 +58,7 @@ class Pool:
         Raises:
             UpstreamError: It was refused, or took longer than `connect_seconds`.
         """
-        loop = asyncio.get_running_loop()
-        target = self.target
+        loop, target = self._loop, self.target
         try:
             async with asyncio.timeout(self._connect_seconds):
                 _, connection = await loop.create_connection(
@@ -79,7 +82,7 @@ class Pool:
         if self._closed or not connection.reusable or not connection.is_open:
             connection.close()
             return
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         connection.idle_since = loop.time()
         self._idle.append(connection)
         if self._sweep is None:
@@ -94,14 +97,13 @@ class Pool:
             self._idle.pop().close()
 
     def _close_stale(self) -> None:
-        loop = asyncio.get_running_loop()
-        oldest = loop.time() - self._keepalive_seconds
+        oldest = self._loop.time() - self._keepalive_seconds
         while self._idle and self._idle[0].idle_since <= oldest:
             self._idle.popleft().close()
         self._sweep = None
         if self._idle:
             again = self._idle[0].idle_since + self._keepalive_seconds
-            self._sweep = loop.call_at(again, self._close_stale)
+            self._sweep = self._loop.call_at(again, self._close_stale)
 
 
 def _plain(error: Exception) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +75,7 @@ class DataServer(web.Server):
         """Make the protocol of a new connection."""
         return DataProtocol(
             self,
-            loop=asyncio.get_running_loop(),
+            loop=self._loop,
             on_bad_request=self._on_bad_request,
             access_log=None,
             auto_decompress=False,

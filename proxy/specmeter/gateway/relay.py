@@ -61,7 +61,7 @@ class Relay:
         self._limits = limits
         self._http_1_0 = http_1_0
         self._filter = usage_filter
-        self._loop = asyncio.get_running_loop()
+        self._loop = connection.loop
         self._transcript: Transcript | None = None
         self._as_sent = True
         """Whether the upstream's own framing goes to the client."""

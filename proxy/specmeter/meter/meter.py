@@ -1,15 +1,15 @@
-"""Adds completions up in Prometheus families."""
+"""Adds requests and completions up."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry
 
 from specmeter.meter import families
 from specmeter.meter.completion import Completion
 from specmeter.meter.families import Family
+from specmeter.meter.series import Counter, Histogram, Labels
 from specmeter.reading import MIN_DECODE_TOKENS, Inconsistency, Reading, Speculation
 from specmeter.transcript import Unread
 
@@ -22,7 +22,7 @@ EXPECTED_ENDPOINTS = ("/v1/chat/completions", "/v1/completions", "/v1/responses"
 
 
 class Meter:
-    """The counters and histograms of completions and requests.
+    """The counters and histograms of requests and completions.
 
     Args:
         registry: Where the families are registered.
@@ -31,159 +31,137 @@ class Meter:
 
     def __init__(self, registry: CollectorRegistry, position_limit: int) -> None:
         self._position_limit = position_limit
-        self._requests = _counter(families.REQUESTS, registry)
-        self._completions = _counter(families.COMPLETIONS, registry)
-        self._client_left = _counter(families.CLIENT_LEFT, registry)
-        self._failures = _counter(families.UPSTREAM_FAILURES, registry)
-        self._unread = _counter(families.UNREAD, registry)
-        self._inconsistent = _counter(families.INCONSISTENT, registry)
-        self._per_position = _counter(families.ACCEPTED_PER_POSITION, registry)
-        self._overhead = _histogram(families.OVERHEAD, registry)
-        self._of_model = _ModelFamilies(registry)
-        self._children: dict[tuple[str, str], _ModelChildren] = {}
+
+        def counter(family: Family) -> Counter:
+            registry.register(made := Counter(family))
+            return made
+
+        def histogram(family: Family) -> Histogram:
+            registry.register(made := Histogram(family))
+            return made
+
+        self._requests = counter(families.REQUESTS)
+        self._completions = counter(families.COMPLETIONS)
+        self._client_left = counter(families.CLIENT_LEFT)
+        self._failures = counter(families.UPSTREAM_FAILURES)
+        self._prompt = counter(families.PROMPT_TOKENS)
+        self._cached_prompt = counter(families.CACHED_PROMPT_TOKENS)
+        self._generated = counter(families.GENERATED_TOKENS)
+        self._steps = counter(families.TARGET_STEPS)
+        self._step_tokens = counter(families.TARGET_STEP_TOKENS)
+        self._drafts = counter(families.DRAFTS)
+        self._drafted = counter(families.DRAFT_TOKENS)
+        self._accepted = counter(families.ACCEPTED_TOKENS)
+        self._per_position = counter(families.ACCEPTED_PER_POSITION)
+        self._decode_seconds = counter(families.DECODE_SECONDS)
+        self._decode_tokens = counter(families.DECODE_TOKENS)
+        self._first_token = histogram(families.FIRST_TOKEN)
+        self._per_token = histogram(families.PER_TOKEN)
+        self._duration = histogram(families.DURATION)
+        self._acceptance = histogram(families.REQUEST_ACCEPTANCE)
+        self._per_step = histogram(families.REQUEST_PER_STEP)
+        self._overhead = histogram(families.OVERHEAD)
+        self._unread = counter(families.UNREAD)
+        self._inconsistent = counter(families.INCONSISTENT)
 
     def expect_upstream(self, upstream: str, reasons: Iterable[str]) -> None:
-        """Create the series of an upstream.
-
-        Args:
-            upstream: Its name.
-            reasons: Why it may fail.
-        """
+        """Create the series of an upstream, with the reasons for which it may fail."""
         for endpoint in EXPECTED_ENDPOINTS:
-            self._client_left.labels(upstream, endpoint)
+            self._client_left.add((upstream, endpoint), 0)
             for code in EXPECTED_CODES:
-                self._requests.labels(upstream, endpoint, str(code))
+                self._requests.add((upstream, endpoint, str(code)), 0)
         for reason in reasons:
-            self._failures.labels(upstream, reason)
+            self._failures.add((upstream, reason), 0)
         for unread in Unread:
-            self._unread.labels(upstream, unread)
+            self._unread.add((upstream, unread), 0)
         for inconsistency in Inconsistency:
-            self._inconsistent.labels(upstream, inconsistency)
-        self._overhead.labels(upstream)
+            self._inconsistent.add((upstream, inconsistency), 0)
+        self._overhead.expect((upstream,))
 
     def expect_model(self, upstream: str, model_name: str) -> None:
-        """Create the series of a model."""
-        self._child(upstream, model_name)
+        """Create the series of a model; those of rounds come once a server reports them."""
+        model = (upstream, model_name)
         for state in Speculation:
-            self._completions.labels(upstream, model_name, state)
+            self._completions.add((*model, state), 0)
+        for counter in (
+            *(self._prompt, self._cached_prompt, self._generated, self._steps),
+            *(self._step_tokens, self._drafted, self._accepted),
+        ):
+            counter.add(model, 0)
+        for counter in (self._decode_seconds, self._decode_tokens):
+            counter.add((*model, NO_BASELINE), 0)
+        for histogram in (
+            *(self._first_token, self._per_token, self._duration),
+            *(self._acceptance, self._per_step),
+        ):
+            histogram.expect(model)
 
     def count_request(self, upstream: str, endpoint: str, code: int) -> None:
         """Count a request by the status that its client got."""
-        self._requests.labels(upstream, endpoint, str(code)).inc()
+        self._requests.add((upstream, endpoint, str(code)))
 
     def count_client_left(self, upstream: str, endpoint: str) -> None:
         """Count a client that left before its answer was complete."""
-        self._client_left.labels(upstream, endpoint).inc()
+        self._client_left.add((upstream, endpoint))
 
     def count_failure(self, upstream: str, reason: str) -> None:
         """Count a request that the upstream failed."""
-        self._failures.labels(upstream, reason).inc()
+        self._failures.add((upstream, reason))
 
     def count_unread(self, upstream: str, reason: Unread) -> None:
         """Count an answer that could not be read, or only in part."""
-        self._unread.labels(upstream, reason).inc()
+        self._unread.add((upstream, reason))
 
     def observe_overhead(self, upstream: str, seconds: float) -> None:
         """Add what the proxy itself took before the first byte."""
-        self._overhead.labels(upstream).observe(seconds)
+        self._overhead.observe((upstream,), seconds)
 
     def count(self, completion: Completion) -> None:
-        """Add a completion."""
-        reading, upstream, model = completion.reading, completion.upstream, completion.model_name
-        self._completions.labels(upstream, model, reading.speculation).inc()
+        """Add a completion; what is unknown adds nothing."""
+        reading = completion.reading
+        model = (completion.upstream, completion.model_name)
+        self._completions.add((*model, reading.speculation))
         for inconsistency in reading.inconsistencies:
-            self._inconsistent.labels(upstream, inconsistency).inc()
-        child = self._child(upstream, model)
-        child.add(reading)
-        child.duration.observe(completion.duration)
+            self._inconsistent.add((completion.upstream, inconsistency))
+        self._duration.observe(model, completion.duration)
         if completion.time_to_first_token is not None:
-            child.first_token.observe(completion.time_to_first_token)
+            self._first_token.observe(model, completion.time_to_first_token)
+        self._count_tokens(model, reading)
+        self._count_drafting(model, reading)
+        self._count_time(model, reading)
+
+    def _count_tokens(self, model: Labels, reading: Reading) -> None:
+        if reading.prompt is not None:
+            self._prompt.add(model, reading.prompt)
+        if reading.cached_prompt is not None:
+            self._cached_prompt.add(model, reading.cached_prompt)
+        if reading.generated is not None:
+            self._generated.add(model, reading.generated)
+        steps = reading.target_steps
+        if steps is not None and reading.generated is not None:
+            self._steps.add(model, steps)
+            self._step_tokens.add(model, reading.generated)
+            self._per_step.observe(model, reading.generated / steps)
+
+    def _count_drafting(self, model: Labels, reading: Reading) -> None:
+        if reading.drafted is None or reading.accepted is None:
+            return
+        self._drafted.add(model, reading.drafted)
+        self._accepted.add(model, reading.accepted)
+        if reading.acceptance is not None:
+            self._acceptance.observe(model, reading.acceptance)
+        if reading.rounds is not None:
+            self._drafts.add(model, reading.rounds)
         positions = reading.accepted_per_position or ()
         for position, accepted in enumerate(positions[: self._position_limit]):
-            self._per_position.labels(upstream, model, str(position)).inc(accepted)
+            self._per_position.add((*model, str(position)), accepted)
 
-    def _child(self, upstream: str, model_name: str) -> _ModelChildren:
-        key = (upstream, model_name)
-        child = self._children.get(key)
-        if child is None:
-            child = self._children[key] = _ModelChildren(self._of_model, *key)
-        return child
-
-
-class _ModelFamilies:
-    """The families that have a child for each model."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.prompt = _counter(families.PROMPT_TOKENS, registry)
-        self.cached_prompt = _counter(families.CACHED_PROMPT_TOKENS, registry)
-        self.generated = _counter(families.GENERATED_TOKENS, registry)
-        self.steps = _counter(families.TARGET_STEPS, registry)
-        self.step_tokens = _counter(families.TARGET_STEP_TOKENS, registry)
-        self.drafts = _counter(families.DRAFTS, registry)
-        self.drafted = _counter(families.DRAFT_TOKENS, registry)
-        self.accepted = _counter(families.ACCEPTED_TOKENS, registry)
-        self.decode_seconds = _counter(families.DECODE_SECONDS, registry)
-        self.decode_tokens = _counter(families.DECODE_TOKENS, registry)
-        self.first_token = _histogram(families.FIRST_TOKEN, registry)
-        self.per_token = _histogram(families.PER_TOKEN, registry)
-        self.duration = _histogram(families.DURATION, registry)
-        self.acceptance = _histogram(families.REQUEST_ACCEPTANCE, registry)
-        self.per_step = _histogram(families.REQUEST_PER_STEP, registry)
-
-
-class _ModelChildren:
-    """One model's series; looked up once, because looking up costs more than counting."""
-
-    def __init__(self, of: _ModelFamilies, upstream: str, model_name: str) -> None:
-        names = (upstream, model_name)
-        self.prompt = of.prompt.labels(*names)
-        self.cached_prompt = of.cached_prompt.labels(*names)
-        self.generated = of.generated.labels(*names)
-        self.steps = of.steps.labels(*names)
-        self.step_tokens = of.step_tokens.labels(*names)
-        self.drafted = of.drafted.labels(*names)
-        self.accepted = of.accepted.labels(*names)
-        self.decode_seconds = of.decode_seconds.labels(*names, NO_BASELINE)
-        self.decode_tokens = of.decode_tokens.labels(*names, NO_BASELINE)
-        self.first_token = of.first_token.labels(*names)
-        self.per_token = of.per_token.labels(*names)
-        self.duration = of.duration.labels(*names)
-        self.acceptance = of.acceptance.labels(*names)
-        self.per_step = of.per_step.labels(*names)
-        # Absent, not 0, until a server reports its rounds.
-        self._drafts_family, self._names = of.drafts, names
-
-    def add(self, reading: Reading) -> None:
-        """Add one reading; what is unknown adds nothing."""
-        _add(self.prompt, reading.prompt)
-        _add(self.cached_prompt, reading.cached_prompt)
-        _add(self.generated, reading.generated)
-        _add(self.drafted, reading.drafted)
-        _add(self.accepted, reading.accepted)
-        if reading.target_steps is not None:
-            self.steps.inc(reading.target_steps)
-            _add(self.step_tokens, reading.generated)
-        if reading.rounds is not None:
-            self._drafts_family.labels(*self._names).inc(reading.rounds)
-        if reading.acceptance is not None:
-            self.acceptance.observe(reading.acceptance)
-        if reading.output_per_step is not None:
-            self.per_step.observe(reading.output_per_step)
-        if (reading.generated or 0) >= MIN_DECODE_TOKENS and reading.seconds_per_token is not None:
-            self.per_token.observe(reading.seconds_per_token)
-            _add(self.decode_seconds, reading.decode_seconds)
-            _add(self.decode_tokens, reading.decoded)
-
-
-def _add(counter: Counter, amount: float | None) -> None:
-    if amount:
-        counter.inc(amount)
-
-
-def _counter(family: Family, registry: CollectorRegistry) -> Counter:
-    return Counter(family.full_name, family.meaning, family.labels, registry=registry)
-
-
-def _histogram(family: Family, registry: CollectorRegistry) -> Histogram:
-    options: dict[str, Any] = {"buckets": family.buckets, "registry": registry}
-    return Histogram(family.full_name, family.meaning, family.labels, **options)
+    def _count_time(self, model: Labels, reading: Reading) -> None:
+        if reading.generated is None or reading.generated < MIN_DECODE_TOKENS:
+            return
+        seconds, tokens = reading.decode_seconds, reading.decoded
+        if seconds and tokens:
+            labels = (*model, NO_BASELINE)
+            self._decode_seconds.add(labels, seconds)
+            self._decode_tokens.add(labels, tokens)
+            self._per_token.observe(model, seconds / tokens)

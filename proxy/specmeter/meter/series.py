@@ -1,0 +1,86 @@
+"""Counters and histograms of one event loop, shown to Prometheus at a scrape.
+
+prometheus_client's own ones take a lock and several calls for each increment, which came to a
+third of what a metered request costs. All counting here happens in one thread, so adding to a
+dictionary does; the exposition stays the library's.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
+
+from specmeter.meter.families import Family
+
+Labels = tuple[str, ...]
+"""Label values, in the order of the family's labels."""
+
+
+class Counter(Collector):
+    """The series of one counter family."""
+
+    def __init__(self, family: Family) -> None:
+        self._family = family
+        self._values: dict[Labels, float] = {}
+
+    def add(self, labels: Labels, amount: float = 1) -> None:
+        """Add to a series, which is created if it is new; 0 creates it.
+
+        Raises:
+            ValueError: The amount is negative.
+        """
+        if amount < 0:
+            raise ValueError(f"{self._family.name}: a counter cannot take {amount}")
+        self._values[labels] = self._values.get(labels, 0) + amount
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the family as it is now."""
+        family = self._family
+        metric = CounterMetricFamily(family.full_name, family.meaning, labels=family.labels)
+        for labels, value in self._values.items():
+            metric.add_metric(labels, value)
+        yield metric
+
+
+class Histogram(Collector):
+    """The series of one histogram family."""
+
+    def __init__(self, family: Family) -> None:
+        self._family = family
+        self._bounds: list[str] = [
+            floatToGoString(bound)  # type: ignore[no-untyped-call]
+            for bound in (*family.buckets, float("inf"))
+        ]
+        self._counts: dict[Labels, list[int]] = {}
+        """How many values fell into each bucket alone."""
+        self._sums: dict[Labels, float] = {}
+
+    def expect(self, labels: Labels) -> None:
+        """Create a series."""
+        if labels not in self._counts:
+            self._counts[labels] = [0] * len(self._bounds)
+            self._sums[labels] = 0.0
+
+    def observe(self, labels: Labels, value: float) -> None:
+        """Add a value to a series, which is created if it is new."""
+        if labels not in self._counts:
+            self.expect(labels)
+        self._counts[labels][bisect_left(self._family.buckets, value)] += 1
+        self._sums[labels] += value
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the family as it is now."""
+        family = self._family
+        metric = HistogramMetricFamily(family.full_name, family.meaning, labels=family.labels)
+        for labels, counts in self._counts.items():
+            reached = 0
+            buckets = []
+            for bound, count in zip(self._bounds, counts, strict=True):
+                reached += count
+                buckets.append((bound, reached))
+            metric.add_metric(labels, buckets, self._sums[labels])
+        yield metric
