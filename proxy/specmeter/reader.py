@@ -14,6 +14,9 @@ from specmeter.reading import Clock, Reading, check
 from specmeter.transcript import ARRIVALS, Transcript, Unread
 
 
+_ALL_MARKERS = tuple({marker for backend in BACKENDS for marker in backend.markers})
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What was read from one response."""
 
@@ -30,17 +33,24 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The server's build, as its `system_fingerprint` says."""
 
 
-def read(transcript: Transcript, backend: Backend | None, *, complete: bool = True) -> Outcome:
+def read(
+    transcript: Transcript,
+    *,
+    configured: Backend | None = None,
+    remembered: Backend | None = None,
+    complete: bool = True,
+) -> Outcome:
     """Read a response that has ended.
 
     Args:
         transcript: What was copied off it.
-        backend: The upstream's kind as configured or found out before; `None` if unknown.
+        configured: The upstream's kind if the configuration says it.
+        remembered: What earlier answers told of it; this one may tell otherwise.
         complete: Whether the upstream sent it to its end.
     """
-    messages, broken = _messages(transcript, backend)
+    messages, broken = _messages(transcript, configured)
     told = recognise(messages)
-    backend = backend or told or BACKENDS[-1]
+    backend = configured or told or remembered or BACKENDS[-1]
     unread: Unread | None = None
     readings: tuple[Reading, ...] = ()
     if messages and "error" in messages[-1]:
@@ -64,7 +74,7 @@ def read(transcript: Transcript, backend: Backend | None, *, complete: bool = Tr
     )
 
 
-def _messages(transcript: Transcript, backend: Backend | None) -> tuple[list[Message], bool]:
+def _messages(transcript: Transcript, configured: Backend | None) -> tuple[list[Message], bool]:
     """Return the messages that may carry numbers, in order, and whether any was broken JSON."""
     if not transcript.streamed:
         try:
@@ -73,7 +83,7 @@ def _messages(transcript: Transcript, backend: Backend | None) -> tuple[list[Mes
             return [], True
         items = body if isinstance(body, list) else [body]
         return [item for item in items if isinstance(item, dict)], False
-    markers = backend.markers if backend else tuple({m for b in BACKENDS for m in b.markers})
+    markers = configured.markers if configured else _ALL_MARKERS
     found: list[Message] = []
     broken = False
     last: bytes | None = None

@@ -6,8 +6,7 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 from specmeter.gateway.exchange import Ending, Exchange
 from specmeter.meter.completion import Completion
@@ -66,31 +65,32 @@ class Recorder:
             return
         if exchange.ending is Ending.CLIENT_LEFT:
             return  # counted as such: its numbers would have come at the end
-        with self._faults_counted(name):
+        try:
             self._read(upstream, exchange)
+        except Exception as error:  # noqa: BLE001 - whatever it is, traffic goes on
+            self._failed(name, error)
 
     async def settle(self) -> None:
         """Wait until everything that was taken is counted."""
         while self._waiting:
             await asyncio.gather(*self._waiting)
 
-    @contextmanager
-    def _faults_counted(self, upstream: str) -> Iterator[None]:
-        """Whatever goes wrong in reading: traffic goes on, and it is counted."""
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - see above
-            self._meter.count_unread(upstream, Unread.READER_FAILED)
-            # Not the error's text: it may hold a piece of what was read.
-            where = "".join(traceback.format_tb(error.__traceback__))
-            kind = type(error).__name__
-            _log.error("cannot read an answer of %s: %s\n%s", upstream, kind, where)
+    def _failed(self, upstream: str, error: Exception) -> None:
+        self._meter.count_unread(upstream, Unread.READER_FAILED)
+        # Not the error's text: it may hold a piece of what was read.
+        where = "".join(traceback.format_tb(error.__traceback__))
+        _log.error("cannot read an answer of %s: %s\n%s", upstream, type(error).__name__, where)
 
     def _read(self, upstream: Upstream, exchange: Exchange) -> None:
         if exchange.transcript is None:
             return
         complete = exchange.ending is Ending.COMPLETE
-        outcome = read(exchange.transcript, upstream.backend, complete=complete)
+        outcome = read(
+            exchange.transcript,
+            configured=upstream.configured,
+            remembered=upstream.backend,
+            complete=complete,
+        )
         upstream.learn(outcome.backend if outcome.recognised else None, outcome.fingerprint)
         for reason in outcome.unread:
             self._meter.count_unread(upstream.name, reason)
@@ -115,9 +115,11 @@ class Recorder:
         self, upstream: Upstream, exchange: Exchange, outcome: Outcome, finished_at: float
     ) -> None:
         """Count after asking which models there are: this one may be new."""
-        with self._faults_counted(upstream.name):
+        try:
             await self._probe.ask_again()
             self._count(upstream, exchange, outcome, finished_at)
+        except Exception as error:  # noqa: BLE001 - as in `take`
+            self._failed(upstream.name, error)
 
     def _count(
         self, upstream: Upstream, exchange: Exchange, outcome: Outcome, finished_at: float

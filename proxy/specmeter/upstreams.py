@@ -34,7 +34,9 @@ class Upstream:
             keepalive_seconds=settings.keepalive_seconds,
             tls=self.tls,
         )
-        self.backend: Backend | None = by_name(settings.backend)
+        self.configured: Backend | None = by_name(settings.backend)
+        """Its kind if the configuration says it."""
+        self.backend = self.configured
         """Its kind: as configured, else found out from its answers, else unknown."""
         self.build = ""
         """Its build as its last answer said; empty if unknown."""
@@ -55,7 +57,7 @@ class Upstream:
 
     def learn(self, backend: Backend | None, build: str | None) -> None:
         """Remember what an answer told of the server's kind and build."""
-        if backend is not None and self.settings.backend == "auto" and backend != self.backend:
+        if backend is not None and self.configured is None and backend is not self.backend:
             _log.info("upstream %s is %s", self.name, backend.name)
             self.backend = backend
         if build and build != self.build:

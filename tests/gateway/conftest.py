@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
-import pytest
 import pytest_asyncio
 import uvloop
 
@@ -19,21 +18,26 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
     return {"uvloop": uvloop.new_event_loop}
 
 
-def _open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
+def sockets() -> int:
+    """Count the sockets that this process has open."""
+    count = 0
+    for path in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the folder's own
+            count += str(path.readlink()).startswith("socket:")
+    return count
 
 
 @pytest_asyncio.fixture(autouse=True)
 async def nothing_left() -> AsyncIterator[None]:
     """Fail a test that leaves a task or a socket behind."""
-    files = _open_files()
+    before = sockets()
     yield
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(2):
-            while len(asyncio.all_tasks()) > 1 or _open_files() > files:
+            while len(asyncio.all_tasks()) > 1 or sockets() > before:
                 await asyncio.sleep(0.005)
     assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
-    assert _open_files() <= files
+    assert sockets() <= before
 
 
 @pytest_asyncio.fixture
@@ -41,6 +45,3 @@ async def upstream() -> AsyncIterator[ScriptedUpstream]:
     """Give a server whose script the test writes."""
     async with ScriptedUpstream() as server:
         yield server
-
-
-__all__ = ["pytest"]

@@ -76,9 +76,9 @@ class TestLlamaCpp:
         assert [one.generated for one in llama(first, last)] == [129]
 
     def test_each_choice_has_its_own(self) -> None:
-        """N > 1 streams report every choice."""
+        """Streams of several outputs report every one."""
         messages = [
-            {"choices": [{"index": index}], "timings": {**TIMINGS, "predicted_n": 100 + index}}
+            {"choices": [{"index": index}], "timings": TIMINGS | {"predicted_n": 100 + index}}
             for index in (0, 1, 0, 2)
         ]
         assert sorted(one.generated or 0 for one in llama(*messages)) == [100, 101, 102]

@@ -1,0 +1,35 @@
+"""The README says what the program does."""
+
+import re
+from pathlib import Path
+
+from specmeter.meter.families import FAMILIES
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def metrics_table() -> str:
+    """Return the table of all families, as the README shows it."""
+    rows = [
+        f"| `{family.full_name}` | {family.kind} | "
+        f"{', '.join(f'`{label}`' for label in family.labels)} | {family.meaning} |"
+        for family in FAMILIES
+    ]
+    return "\n".join(["| family | type | labels | meaning |", "|---|---|---|---|", *rows])
+
+
+def test_the_metrics_table_is_current() -> None:
+    """Every family is in the table with its type, labels and meaning; paste what is missing."""
+    between = re.search(
+        r"<!-- metrics -->\n(.*)\n<!-- /metrics -->", README.read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert between is not None
+    assert between[1] == metrics_table()
+
+
+def test_the_queries_name_families_that_exist() -> None:
+    """No example asks for a series that is not exported."""
+    names = set(re.findall(r"specmeter_\w+", README.read_text(encoding="utf-8")))
+    known = {family.full_name for family in FAMILIES}
+    assert len(names) > len(known) // 2
+    assert {name for name in names if name != "specmeter_process_"} <= known
