@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import orjson
 
-from specmeter import sse
 from specmeter.backends import BACKENDS, Backend, Message, recognise
 from specmeter.reading import Clock, Reading, check
 from specmeter.transcript import ARRIVALS, Transcript, Unread
 
-
 _ALL_MARKERS = tuple({marker for backend in BACKENDS for marker in backend.markers})
+_WRAPPERS = ("response", "message", "result")
+"""Under these an API's event holds the whole answer."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ def read(
     backend = configured or told or remembered or BACKENDS[-1]
     unread: Unread | None = None
     readings: tuple[Reading, ...] = ()
-    if messages and "error" in messages[-1]:
+    if messages and messages[-1].get("error") is not None:
         unread = Unread.ERROR_EVENT
     elif not complete:
         unread = Unread.CUT_SHORT
@@ -61,7 +61,9 @@ def read(
         if messages:
             extract = backend.extract(messages)
             unread = extract.unread
-            readings = tuple(_timed(check(raw), transcript) for raw in extract.numbers)
+            readings = tuple(check(raw) for raw in extract.numbers)
+            if len(readings) == 1:  # of several outputs the copy itself tells nothing
+                readings = (_completed(readings[0], transcript),)
         if not readings:
             unread = _reason(transcript, broken=broken)
     return Outcome(
@@ -69,7 +71,7 @@ def read(
         recognised=told is not None,
         readings=readings,
         unread=(unread,) if unread else (),
-        model=_text(messages, "model"),
+        model=_text(messages, "model") or _text(messages, "model_instance_id"),
         fingerprint=_text(messages, "system_fingerprint"),
     )
 
@@ -87,21 +89,21 @@ def _messages(transcript: Transcript, configured: Backend | None) -> tuple[list[
     found: list[Message] = []
     broken = False
     last: bytes | None = None
-    for event in sse.events(transcript.end()):
+    for event in transcript.events():
         if b"{" not in event.raw:
             continue  # a comment, a ping, [DONE]
         last = event.raw
         if any(marker in event.raw for marker in markers):
-            broken = not _append(found, event.raw) or broken
+            broken = not _append(found, transcript.framing.data(event.raw)) or broken
             last = None
     if last is not None:  # it has no numbers, but the model's name, or an error
-        _append(found, last)
+        _append(found, transcript.framing.data(last))
     return found, broken
 
 
-def _append(found: list[Message], event: bytes) -> bool:
+def _append(found: list[Message], data: bytes) -> bool:
     try:
-        message = orjson.loads(sse.data(event))
+        message = orjson.loads(data)
     except orjson.JSONDecodeError:
         return False
     if isinstance(message, dict):
@@ -113,6 +115,13 @@ def _reason(transcript: Transcript, *, broken: bool) -> Unread:
     if transcript.truncated:
         return Unread.TOO_LARGE
     return Unread.NOT_JSON if broken else Unread.NO_NUMBERS
+
+
+def _completed(reading: Reading, transcript: Transcript) -> Reading:
+    """Add what the copy itself tells."""
+    if reading.bursts is not None and transcript.truncated:
+        reading = msgspec.structs.replace(reading, bursts=None)  # the first ones are missing
+    return _timed(reading, transcript)
 
 
 def _timed(reading: Reading, transcript: Transcript) -> Reading:
@@ -130,9 +139,10 @@ def _timed(reading: Reading, transcript: Transcript) -> Reading:
 def _choices(transcript: Transcript) -> int:
     """Return how many choices the end of a stream shows."""
     seen = set()
-    for event in list(sse.events(transcript.end()))[-ARRIVALS:]:
+    for event in list(transcript.events())[-ARRIVALS:]:
         parsed: list[Message] = []
-        if b'"choices"' in event.raw and _append(parsed, event.raw) and parsed:
+        data = transcript.framing.data(event.raw)
+        if b'"choices"' in data and _append(parsed, data) and parsed:
             choices = parsed[0].get("choices")
             for choice in choices if isinstance(choices, list) else ():
                 seen.add(orjson.dumps(choice.get("index")) if isinstance(choice, dict) else b"")
@@ -143,7 +153,7 @@ def _text(messages: Sequence[Message], key: str) -> str | None:
     """Return the last text under `key`, also where an API wraps its message."""
     for message in reversed(messages):
         holder: Any
-        for holder in (message, message.get("response"), message.get("message")):
+        for holder in (message, *(message.get(name) for name in _WRAPPERS)):
             if isinstance(holder, dict) and isinstance(value := holder.get(key), str) and value:
                 return value
     return None

@@ -62,6 +62,8 @@ class Inconsistency(StrEnum):
     """The accepted tokens per position do not add up to the accepted tokens."""
     ROUNDS_DISAGREE = "rounds_disagree"
     """Tokens were accepted in no round, or at one position in more rounds than there were."""
+    STEPS_DISAGREE = "steps_disagree"
+    """More steps than tokens, or tokens that neither a draft nor a step's own token explains."""
 
 
 class RawNumbers(msgspec.Struct, frozen=True):
@@ -77,6 +79,9 @@ class RawNumbers(msgspec.Struct, frozen=True):
     accepted: Any = None
     rounds: Any = None
     accepted_per_position: Any = None
+    steps: Any = None
+    """Runs of the target, the prompt pass included, where the server counts them itself."""
+    bursts: Any = None
     decode_milliseconds: Any = None
     sequences: int = 1
     """How many outputs `generated` sums up (a server that reports one number for n > 1)."""
@@ -98,6 +103,11 @@ class Reading(msgspec.Struct, frozen=True):
     """Target steps that had a draft to verify."""
     accepted_per_position: tuple[int, ...] | None = None
     """Item i: rounds in which the draft's token i (from 0) was accepted."""
+    steps: int | None = None
+    """Runs of the target as the server itself counts them, the prompt pass included."""
+    bursts: int | None = None
+    """Pieces in which a stream brought its tokens: one for each step of the target, or fewer
+    where several steps came together. Not a count of steps, and never used as one."""
     decode_seconds: float | None = None
     """From the first generated token to the last."""
     clock: Clock | None = None
@@ -118,9 +128,14 @@ class Reading(msgspec.Struct, frozen=True):
 
         Each run yields one token of the target's own, so steps = generated - accepted. A stop
         in the middle of a round leaves accepted tokens that were never emitted; then the floor
-        holds: the prompt pass, and one verification if anything was drafted.
+        holds: the prompt pass, and one verification if anything was drafted. A server that
+        counts them knows better.
         """
-        if not self.generated or self.accepted is None:
+        if not self.generated:
+            return None
+        if self.steps is not None:
+            return self.steps
+        if self.accepted is None:
             return None
         floor = 2 if self.drafted and self.generated > 1 else 1
         return max(self.generated - self.accepted, floor)
@@ -139,6 +154,18 @@ class Reading(msgspec.Struct, frozen=True):
         if steps is None or self.generated is None:
             return None
         return self.generated / steps
+
+    @property
+    def output_per_burst(self) -> float | None:
+        """Generated tokens per piece of the stream (>= 1): no less than the output per step.
+
+        Where a server says nothing of drafting this is the most that a step can have brought
+        back on average. The server or the network may have put steps together, so it is a bound
+        and no measurement.
+        """
+        if not self.bursts or not self.generated:
+            return None
+        return self.generated / self.bursts
 
     @property
     def mean_acceptance_length(self) -> float | None:
@@ -186,6 +213,7 @@ def check(raw: RawNumbers) -> Reading:
         rounds = positions = None
     if accepted and generated is not None and accepted >= generated:
         faults.append(Inconsistency.ACCEPTED_NOT_BELOW_GENERATED)
+    bursts = _count(raw.bursts, faults)
     return Reading(
         generated=generated,
         prompt=prompt,
@@ -194,6 +222,8 @@ def check(raw: RawNumbers) -> Reading:
         accepted=accepted,
         rounds=rounds,
         accepted_per_position=positions,
+        steps=_steps(raw.steps, generated, accepted, faults),
+        bursts=bursts if bursts and generated and bursts <= generated else None,
         decode_seconds=seconds,
         clock=Clock.SERVER if seconds is not None else None,
         sequences=raw.sequences,
@@ -216,6 +246,20 @@ def _pair(raw: RawNumbers, faults: list[Inconsistency]) -> tuple[int | None, int
         faults.append(Inconsistency.ACCEPTED_EXCEEDS_DRAFTED)
         return None, None
     return drafted, accepted
+
+
+def _steps(
+    value: Any, generated: int | None, accepted: int | None, faults: list[Inconsistency]
+) -> int | None:
+    """Return the steps a server counted, if they can have brought the tokens that came."""
+    steps = _count(value, faults)
+    if steps is None or generated is None:
+        return None
+    least = 1 if accepted is None else generated - accepted
+    if not max(least, 1) <= steps <= generated:
+        faults.append(Inconsistency.STEPS_DISAGREE)
+        return None
+    return steps
 
 
 def _number(value: Any, most: float, faults: list[Inconsistency]) -> float | None:

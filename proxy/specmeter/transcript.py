@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -39,6 +39,19 @@ class Unread(StrEnum):
     """A fault of specmeter itself; the log has it."""
 
 
+class Framing(Protocol):
+    """How a stream is cut into events: the modules `sse` and `ndjson`."""
+
+    def events(self, stream: bytes) -> Iterator[sse.Event]:
+        """Yield the events of a stream."""
+
+    def data(self, event: bytes) -> bytes:
+        """Return what an event carries."""
+
+    def end_of_first_event(self, stream: bytes | bytearray, start: int = 0) -> int:
+        """Return one past the end of the event at `start`, or -1."""
+
+
 @dataclass(slots=True)
 class Transcript:
     """A bounded copy of one response body, filled piece by piece.
@@ -50,6 +63,8 @@ class Transcript:
     streamed: bool
     limit: int
     """Bytes kept of the end of a stream, or of a body as a whole."""
+    framing: Framing = sse
+    """Of a stream."""
     total: int = 0
     """Bytes that passed."""
     head: bytearray = field(default_factory=bytearray)
@@ -93,14 +108,18 @@ class Transcript:
         kept = bytes(self.tail[-self.limit :])
         if len(kept) == self.total:
             return kept
-        return kept[max(sse.end_of_first_event(kept), 0) :]
+        return kept[max(self.framing.end_of_first_event(kept), 0) :]
+
+    def events(self) -> Iterator[sse.Event]:
+        """Yield the events at the kept end of a stream."""
+        return self.framing.events(self.end())
 
     def first_content_at(self) -> float | None:
         """When the first event with generated content came; `None` if it was not seen."""
-        for event in sse.events(bytes(self.head)):
+        for event in self.framing.events(bytes(self.head)):
             if event.end == len(self.head) < self.total:
                 break  # cut by the limit
-            if carries_content(event.raw):
+            if carries_content(self.framing.data(event.raw)):
                 return _arrival(event.start + len(event.raw), self.first_arrivals)
         return None
 
@@ -108,8 +127,8 @@ class Transcript:
         """When the last event with generated content came; `None` if it was not seen."""
         end = self.end()
         offset = self.total - len(end)
-        for event in reversed(list(sse.events(end))[-ARRIVALS:]):
-            if carries_content(event.raw):
+        for event in reversed(list(self.framing.events(end))[-ARRIVALS:]):
+            if carries_content(self.framing.data(event.raw)):
                 position = offset + event.start + len(event.raw)
                 forgotten = len(self.last_arrivals) == ARRIVALS
                 if forgotten and position <= self.last_arrivals[0][0]:
@@ -123,31 +142,35 @@ def _arrival(position: int, arrivals: Iterable[tuple[int, float]]) -> float | No
     return next((when for passed, when in arrivals if passed >= position), None)
 
 
-def carries_content(event: bytes) -> bool:
-    """Whether a stream's event brings generated text, reasoning or a tool call.
+def carries_content(data: bytes) -> bool:
+    """Whether the data of a stream's event brings generated text, reasoning or a tool call.
 
-    Knows the shapes of the APIs, which all servers share: chat and text completions, responses,
-    Anthropic's messages, and llama.cpp's own.
+    Knows the shapes of the APIs, which the servers share: chat and text completions, responses,
+    Anthropic's messages, LM Studio's chat, Ollama's, and the native ones of llama.cpp, SGLang
+    and KoboldCpp.
     """
     try:
-        message = orjson.loads(sse.data(event))
+        message = orjson.loads(data)
     except orjson.JSONDecodeError:
         return False
     if not isinstance(message, dict):
         return False
     if isinstance(kind := message.get("type"), str):
-        return kind == "content_block_delta" or (
-            kind.startswith("response.") and kind.endswith(".delta")
-        )
+        return kind == "content_block_delta" or kind.endswith(".delta")
     if isinstance(choices := message.get("choices"), list):
         return any(_choice_has_content(choice) for choice in choices)
-    return bool(message.get("content"))
+    if isinstance(inner := message.get("message"), dict):
+        return _has_more_than_a_role(inner)
+    return any(message.get(name) for name in ("content", "response", "thinking", "text", "token"))
 
 
 def _choice_has_content(choice: Any) -> bool:
     if not isinstance(choice, dict):
         return False
-    delta = choice.get("delta")
-    if isinstance(delta, dict):
-        return any(value for name, value in delta.items() if name != "role")
-    return bool(choice.get("text"))
+    if isinstance(delta := choice.get("delta"), dict):
+        return _has_more_than_a_role(delta)
+    return bool(choice.get("text") or choice.get("token_ids"))
+
+
+def _has_more_than_a_role(message: dict[str, Any]) -> bool:
+    return any(value for name, value in message.items() if name != "role")

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from specmeter import config
-from specmeter.backends import Backend, by_name
+from specmeter.backends import Backend, by_name, is_told_better
+from specmeter.backends.injection import Habits, Injection
 from specmeter.errors import StartupError
 from specmeter.gateway.pool import Pool
 
@@ -44,6 +45,8 @@ class Upstream:
         """The model names it serves, as configured or as it lists them."""
         self.up: bool | None = None
         """Whether it answered when last asked; `None` before the first time."""
+        self.usage_unasked: bool | None = None
+        """Whether its streams end with usage also where nobody asked; `None` if not yet known."""
 
     @property
     def kind(self) -> str:
@@ -51,13 +54,18 @@ class Upstream:
         return self.backend.name if self.backend else ""
 
     @property
-    def asks_usage(self) -> bool:
-        """Whether its streams have to be asked for usage."""
-        return self.settings.inject and self.backend is not None and self.backend.hides_usage
+    def injection(self) -> Injection | None:
+        """What its requests may be asked for in addition."""
+        return self.backend.injection if self.backend and self.settings.inject else None
+
+    @property
+    def habits(self) -> Habits:
+        """What a request is asked for depends on this."""
+        return Habits(self.settings.continuous_usage, self.usage_unasked)
 
     def learn(self, backend: Backend | None, build: str | None) -> None:
         """Remember what an answer told of the server's kind and build."""
-        if backend is not None and self.configured is None and backend is not self.backend:
+        if backend and self.configured is None and is_told_better(self.backend, backend):
             _log.info("upstream %s is %s", self.name, backend.name)
             self.backend = backend
         if build and build != self.build:

@@ -77,6 +77,49 @@ class TestDefinitions:
         assert one.decoded is None
 
 
+class TestStepsOfTheServer:
+    """A server that counts the target's runs itself."""
+
+    def test_they_are_the_target_steps(self) -> None:
+        """Also where tokens minus accepted would say otherwise, after a stop within a round."""
+        assert reading(128, 192, 64, steps=65).target_steps == 65
+        assert reading(128, 192, 64).target_steps == 64
+
+    def test_they_need_no_drafts(self) -> None:
+        """Output per step is known, drafting is not."""
+        one = check(RawNumbers(generated=129, steps=65))
+        assert one.output_per_step == pytest.approx(129 / 65)
+        assert one.speculation is Speculation.NOT_REPORTED
+
+    @pytest.mark.parametrize("steps", [0, 64, 130])
+    def test_they_cannot_be(self, steps: int) -> None:
+        """None at all, more than tokens, or too few for the tokens that no draft brought."""
+        one = reading(129, 192, 64, steps=steps)
+        assert one.inconsistencies == (Inconsistency.STEPS_DISAGREE,)
+        assert (one.steps, one.target_steps) == (None, 65)
+
+    def test_they_tell_nothing_without_tokens(self) -> None:
+        """What they brought back is unknown."""
+        one = check(RawNumbers(steps=65))
+        assert (one.steps, one.target_steps, one.inconsistencies) == (None, None, ())
+
+
+class TestBursts:
+    """In how many pieces a stream brought its tokens."""
+
+    def test_they_bound_the_output_per_step(self) -> None:
+        """They are never taken for steps."""
+        one = check(RawNumbers(generated=129, bursts=43))
+        assert one.output_per_burst == 3.0
+        assert (one.target_steps, one.output_per_step) == (None, None)
+
+    @pytest.mark.parametrize("bursts", [0, 130, None])
+    def test_they_cannot_be(self, bursts: int | None) -> None:
+        """None, or more than tokens: unknown."""
+        one = check(RawNumbers(generated=129, bursts=bursts))
+        assert (one.bursts, one.output_per_burst) == (None, None)
+
+
 class TestStates:
     """Three states of a completion."""
 
@@ -203,7 +246,7 @@ class TestImpossibleNumbers:
 
 NAMES = (
     *("generated", "prompt", "cached_prompt", "drafted", "accepted", "rounds"),
-    *("accepted_per_position", "decode_milliseconds"),
+    *("accepted_per_position", "steps", "bursts", "decode_milliseconds"),
 )
 
 
@@ -218,6 +261,8 @@ def test_whatever_a_server_sends_the_reading_is_possible(sent: dict[str, Any]) -
         assert one.target_steps >= 1
         assert one.output_per_step is not None
         assert one.output_per_step >= 1
+    if one.output_per_burst is not None:
+        assert one.output_per_burst >= 1
     numbers = (one.generated, one.prompt, one.cached_prompt, one.rounds, one.decode_seconds)
     assert all(number >= 0 for number in numbers if number is not None)
     assert all(count >= 0 for count in one.accepted_per_position or ())

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specmeter.transcript import ARRIVALS, HEAD_BYTES, Transcript, carries_content
+from specmeter import ndjson, sse
+from specmeter.transcript import ARRIVALS, HEAD_BYTES, Framing, Transcript, carries_content
 
 
 def chat(content: str | None, **more: object) -> bytes:
@@ -18,9 +19,9 @@ def chat(content: str | None, **more: object) -> bytes:
 DONE = b"data: [DONE]\n\n"
 
 
-def streamed(pieces: list[bytes], limit: int = 1 << 20) -> Transcript:
+def streamed(pieces: list[bytes], limit: int = 1 << 20, framing: Framing = sse) -> Transcript:
     """Copy a stream whose piece i came at second i."""
-    transcript = Transcript(streamed=True, limit=limit)
+    transcript = Transcript(streamed=True, limit=limit, framing=framing)
     for second, piece in enumerate(pieces):
         transcript.append(piece, float(second))
     return transcript
@@ -99,6 +100,20 @@ def test_a_forgotten_arrival_is_unknown() -> None:
         (b'data: {"choices":[]}', False),
         (b'data: {"content":"a","stop":false}', True),
         (b'data: {"content":"","stop":true}', False),
+        (b'data: {"choices":[{"index":0,"token_ids":[5]}]}', True),  # vLLM's /inference/v1/generate
+        (b'data: {"choices":[{"index":0,"token_ids":[]}]}', False),
+        (b'data: {"message":{"role":"assistant","content":"a"},"done":false}', True),  # Ollama
+        (b'data: {"message":{"role":"assistant","content":"","thinking":"a"}}', True),
+        (b'data: {"message":{"role":"assistant","content":""},"done":true}', False),
+        (b'data: {"response":"a","done":false}', True),
+        (b'data: {"response":"","thinking":"a","done":false}', True),
+        (b'data: {"response":"","done":true,"context":[1]}', False),
+        (b'data: {"text":"a","meta_info":{}}', True),  # SGLang
+        (b'data: {"text":"","meta_info":{}}', False),
+        (b'data: {"token":"a"}', True),  # KoboldCpp
+        (b'data: {"type":"message.delta","content":"a"}', True),  # LM Studio
+        (b'data: {"type":"reasoning.delta","content":"a"}', True),
+        (b'data: {"type":"chat.end","result":{}}', False),
         (b'event: x\ndata: {"type":"content_block_delta","delta":{"text":"a"}}', True),
         (b'data: {"type":"message_start","message":{"content":[]}}', False),
         (b'data: {"type":"response.output_text.delta","delta":"a"}', True),
@@ -112,15 +127,34 @@ def test_a_forgotten_arrival_is_unknown() -> None:
 )
 def test_which_events_carry_content(event: bytes, content: bool) -> None:
     """Every API's way of bringing text is known."""
-    assert carries_content(event) is content
+    assert carries_content(sse.data(event)) is content
 
 
-@given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=8))
-def test_any_bytes_in_any_pieces(stream: bytes, cuts: list[int]) -> None:
+def test_lines_are_timed_too() -> None:
+    """Ollama's documents, one a line, have their first and last content."""
+    pieces = [b'{"response":""}\n', b'{"response":"a"}\n', b'{"resp', b'onse":"b"}\n']
+    transcript = streamed([*pieces, b'{"response":"","done":true}\n'], framing=ndjson)
+    assert transcript.first_content_at() == 1.0
+    assert transcript.last_content_at() == 3.0
+
+
+def test_a_stream_of_lines_keeps_its_end() -> None:
+    """What is kept begins with a whole line."""
+    line = b'{"response":"abc"}\n'
+    transcript = streamed([line] * 1000, limit=1000, framing=ndjson)
+    assert transcript.end() == line * (1000 // len(line))
+
+
+@given(
+    st.binary(max_size=300),
+    st.lists(st.integers(0, 300), max_size=8),
+    st.sampled_from((sse, ndjson)),
+)
+def test_any_bytes_in_any_pieces(stream: bytes, cuts: list[int], framing: Framing) -> None:
     """The end does not depend on how the bytes came, and nothing fails."""
     bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     pieces = [stream[a:b] for a, b in itertools.pairwise(bounds)]
-    transcript = streamed(pieces)
+    transcript = streamed(pieces, framing=framing)
     assert transcript.end() == stream
     transcript.first_content_at()
     transcript.last_content_at()

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from specmeter.backends.injection import Injection
 from specmeter.reading import RawNumbers
 from specmeter.transcript import Unread
 
@@ -34,8 +35,8 @@ class Backend(Protocol):
         """Bytes of which at least one is in every event that carries numbers."""
 
     @property
-    def hides_usage(self) -> bool:
-        """Whether its streams report only if the request asks for usage."""
+    def injection(self) -> Injection | None:
+        """What its requests may be asked for in addition; `None` where it reports unasked."""
 
     def recognises(self, message: Message) -> bool:
         """Whether this message can only come from this kind of server."""

@@ -1,17 +1,16 @@
-"""llama.cpp's `llama-server`: the `timings` object.
+"""llama.cpp's `llama-server`, all builds since March 2025, also as a router.
 
-Source: tools/server/server-common.cpp (`server_slot_stats::to_json`) and server-task.cpp of
-llama.cpp. Traps: `draft_n` is absent when nothing was drafted; a stop word makes two chunks
-carry timings, so the last one per choice counts; `__verbose` repeats a whole result.
+Source: tools/server/server-task.cpp of llama.cpp. Streams carry the timings on the chunk that
+finishes, or on the usage chunk behind it, as build and request have it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from specmeter.backends.base import Extract, Message
+from specmeter.backends.timings import Timings, last_timings, read_timings
 from specmeter.backends.usage import find_usage
 from specmeter.reading import RawNumbers
 from specmeter.transcript import Unread
@@ -21,13 +20,16 @@ class LlamaCpp:
     """Reads `timings`, on every endpoint that has them."""
 
     name = "llama_cpp"
-    markers = (b'"timings"', b'"usage"')
-    hides_usage = False
+    markers: tuple[bytes, ...] = (b'"timings"', b'"usage"')
+    injection = None
 
     _BUILD = re.compile(r"b\d+-[0-9a-z]+")
 
     def recognises(self, message: Message) -> bool:
-        """Tell by `timings`, by a fingerprint like `b11434-abc1234`, or by a model's owner."""
+        """Tell by `timings`, by a fingerprint like `b11434-abc1234`, or by a model's owner.
+
+        Other servers have copied all three, and are asked before.
+        """
         if isinstance(message.get("timings"), dict) or message.get("owned_by") == "llamacpp":
             return True
         fingerprint = message.get("system_fingerprint")
@@ -35,55 +37,20 @@ class LlamaCpp:
 
     def extract(self, messages: Sequence[Message]) -> Extract:
         """Take the last timings of each choice; without any, the API's token counts."""
-        timings = _last_timings(messages)
+        timings = last_timings(messages)
         if not timings:
-            usage = find_usage(messages)
-            if usage is None:
-                return Extract(unread=Unread.NO_NUMBERS)
-            counts = RawNumbers(usage.generated, usage.prompt, usage.cached_prompt)
-            return Extract((counts,))
-        numbers = tuple(_numbers(item) for item in timings)
+            return self._without_timings(messages)
+        numbers = tuple(self._read(item) for item in timings)
         choices = messages[-1].get("choices")
         # Several choices in one body: the server reports the first one's numbers only.
         lone = len(messages) == 1 and isinstance(choices, list) and len(choices) > 1
         return Extract(numbers, Unread.OTHER_CHOICES if lone else None)
 
+    def _read(self, timings: Timings) -> RawNumbers:
+        return read_timings(timings)
 
-def _last_timings(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return one `timings` object a choice."""
-    by_choice: dict[int | None, dict[str, Any]] = {}
-    after_choices: list[dict[str, Any]] = []
-    for message in messages:
-        timings = message.get("timings")
-        if not isinstance(timings, dict):
-            continue
-        choices = message.get("choices")
-        if choices == []:
-            after_choices.append(timings)  # the usage chunk that follows a choice's last one
-        else:
-            lone = choices[0] if isinstance(choices, list) else message
-            index = lone.get("index") if isinstance(lone, dict) else None
-            by_choice[index if isinstance(index, int) else None] = timings
-    return after_choices or list(by_choice.values())
-
-
-def _numbers(timings: dict[str, Any]) -> RawNumbers:
-    drafted, accepted = timings.get("draft_n"), timings.get("draft_n_accepted")
-    if drafted is None and accepted is None:
-        drafted = accepted = 0  # the server leaves both out when nothing was drafted
-    return RawNumbers(
-        generated=timings.get("predicted_n"),
-        prompt=_prompt(timings),
-        cached_prompt=timings.get("cache_n"),
-        drafted=drafted,
-        accepted=accepted,
-        decode_milliseconds=timings.get("predicted_ms"),
-    )
-
-
-def _prompt(timings: dict[str, Any]) -> Any:
-    """Return the whole prompt's tokens: `prompt_n` counts only those not found in the cache."""
-    processed, cached = timings.get("prompt_n"), timings.get("cache_n")
-    if type(processed) is int and type(cached) is int:
-        return processed + cached
-    return processed
+    def _without_timings(self, messages: Sequence[Message]) -> Extract:
+        usage = find_usage(messages)
+        if usage is None:
+            return Extract(unread=Unread.NO_NUMBERS)
+        return Extract((RawNumbers(usage.generated, usage.prompt, usage.cached_prompt),))

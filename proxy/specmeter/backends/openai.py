@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from specmeter.backends.base import Extract, Message
-from specmeter.backends.usage import choice_count, find_usage
+from specmeter.backends.choices import choice_count
+from specmeter.backends.usage import find_usage
 from specmeter.reading import RawNumbers
 from specmeter.transcript import Unread
 
@@ -18,8 +19,8 @@ class OpenAI:
     """
 
     name = "openai"
-    markers = (b'"usage"',)
-    hides_usage = False
+    markers: tuple[bytes, ...] = (b'"usage"',)
+    injection = None
 
     def recognises(self, message: Message) -> bool:  # noqa: ARG002 - it is what is left over
         """Nothing tells this kind from the others."""

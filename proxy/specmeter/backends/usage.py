@@ -5,10 +5,13 @@ OpenAI's chat and text completions, its responses, and Anthropic's messages: thr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
+
+from specmeter.backends.choices import each_choice
+from specmeter.backends.counts import total
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -33,10 +36,29 @@ def find_usage(messages: Iterable[dict[str, Any]]) -> Usage | None:
     return found
 
 
-def choice_count(body: dict[str, Any]) -> int:
-    """Return how many choices a body has (>= 1), whose tokens its usage sums up."""
-    choices = body.get("choices")
-    return max(len(choices), 1) if isinstance(choices, list) else 1
+def count_bursts(messages: Iterable[dict[str, Any]]) -> int | None:
+    """Return in how many pieces a stream brought its tokens.
+
+    Tells where each piece says how many tokens there are so far (`continuous_usage_stats`), and
+    `None` elsewhere, or where several outputs mix.
+    """
+    bursts = before = 0
+    for message in messages:
+        indices = [index for index, _ in each_choice(message)]
+        usage = message.get("usage")
+        if not indices or not isinstance(usage, dict):
+            continue
+        so_far = usage.get("completion_tokens")
+        if indices != [0] or type(so_far) is not int:
+            return None
+        bursts += so_far > before
+        before = max(before, so_far)
+    return bursts if bursts > 1 else None
+
+
+def last_usage_object(messages: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the last usage as the server wrote it, with what only that server has in it."""
+    return next((one for one in map(_usage_object, reversed(messages)) if one is not None), None)
 
 
 def _usage_object(message: dict[str, Any]) -> dict[str, Any] | None:
@@ -58,22 +80,13 @@ def _read(usage: dict[str, Any]) -> Usage:
     if "cache_read_input_tokens" in usage or "cache_creation_input_tokens" in usage:
         # Anthropic's input_tokens leave out what was found in, or written to, the cache.
         cached = usage.get("cache_read_input_tokens")
-        prompt = _sum(prompt, cached, usage.get("cache_creation_input_tokens"))
+        prompt = total((prompt, cached, usage.get("cache_creation_input_tokens")))
     return Usage(usage.get("output_tokens"), prompt, cached)
 
 
 def _detail(usage: dict[str, Any], key: str) -> Any:
     details = usage.get(key)
     return details.get("cached_tokens") if isinstance(details, dict) else None
-
-
-def _sum(*parts: Any) -> Any:
-    """Add what is there; what is no number is handed on, to be found wrong by the checks."""
-    known = [part for part in parts if part is not None]
-    strange = [part for part in known if isinstance(part, bool) or not isinstance(part, int)]
-    if strange or not known:
-        return strange[0] if strange else None
-    return sum(known)
 
 
 def _merge(new: Usage, old: Usage | None) -> Usage:

@@ -1,60 +1,114 @@
-"""vLLM: `metrics.speculative_decoding` beside the usage.
+"""vLLM: `metrics.speculative_decoding` beside the usage, and the shapes that came before it.
 
 Source: docs/features/per_request_metrics.md and speculative_decoding/acceptance_metrics.md of
 vLLM. Needs `--per-request-spec-decode-metrics`, and `--enable-per-request-metrics` for the decode
 time. Streams carry both only on the usage chunk. `null` means off, or several choices.
+
+The first draft of that feature (pull request 48915), which forks have, puts the numbers into each
+choice as `speculative_decoding_stats`, with the histogram as an object; another (47322) puts them
+under that name beside the choices, with rates per position.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import Any
 
 from specmeter.backends.base import Extract, Message
-from specmeter.backends.usage import choice_count, find_usage
-from specmeter.reading import RawNumbers
-from specmeter.transcript import Unread
+from specmeter.backends.choices import Choice, each_choice, last_of_each
+from specmeter.backends.completion import read_completion
+from specmeter.backends.counts import Drafting, count_per_position
+from specmeter.backends.injection import (
+    CHAT,
+    COMPLETIONS,
+    Asked,
+    Habits,
+    Request,
+    Undo,
+    has_several_outputs,
+    usage_options,
+)
+
+_STATS = "speculative_decoding_stats"
+_MANY_ROUNDS = 1_000_000
+_ROUNDING = 0.01
+"""How far from a whole number a rate times the rounds may be."""
+
+
+class VllmInjection:
+    """Asks for a stream's usage: without it the server reports nothing.
+
+    With usage on every chunk where that is wanted. Only of chat completions: some versions write
+    `"usage":null` into every chunk of a text completion, others nothing, and a chunk that has
+    usage does not tell which.
+    """
+
+    endpoints = frozenset((CHAT, COMPLETIONS))
+
+    def ask(self, endpoint: str, request: Request, habits: Habits) -> Asked | None:
+        """Ask a stream of one output that does not ask itself."""
+        options = usage_options(request)
+        if options is None or has_several_outputs(request):
+            return None
+        if options.get("continuous_usage_stats"):
+            return None
+        running = habits.running_usage and endpoint == CHAT
+        asks_itself = bool(options.get("include_usage"))
+        if asks_itself and not running:
+            return None
+        options = {**options, "include_usage": True}
+        if running:
+            options["continuous_usage_stats"] = True
+        undo = Undo(
+            usage_chunk=not asks_itself,
+            fingerprint_moves=not asks_itself,
+            running_usage=running,
+        )
+        return Asked({"stream_options": options}, undo)
 
 
 class Vllm:
-    """Reads the per-request metrics of the current shape."""
+    """Reads the per-request metrics."""
 
     name = "vllm"
-    markers = (b'"usage"', b'"metrics"')
-    hides_usage = True
+    markers: tuple[bytes, ...] = (b'"usage"', b'"metrics"', b'"speculative_decoding_stats"')
+    injection = VllmInjection()
 
     def recognises(self, message: Message) -> bool:
         """Tell by a fingerprint like `vllm-0.32.0-1adf2225`, its metrics, or a model's owner."""
         fingerprint = message.get("system_fingerprint")
         if isinstance(fingerprint, str) and fingerprint.startswith("vllm-"):
             return True
-        metrics = _metrics(message) or {}
-        return message.get("owned_by") == "vllm" or "speculative_decoding" in metrics
+        if message.get("owned_by") == "vllm" or _STATS in message:
+            return True
+        if "speculative_decoding" in (_metrics(message) or {}):
+            return True
+        return any(_STATS in choice for _, choice in each_choice(message))
 
     def extract(self, messages: Sequence[Message]) -> Extract:
         """Take the last metrics and the last usage; the counts of several choices are one sum."""
-        usage = find_usage(messages)
         metrics = next((m for m in map(_metrics, reversed(messages)) if m is not None), {})
-        if usage is None and not metrics:
-            return Extract(unread=Unread.NO_NUMBERS)
-        speculative = metrics.get("speculative_decoding")
-        numbers = speculative if isinstance(speculative, dict) else {}
-        return Extract(
-            (
-                RawNumbers(
-                    generated=usage.generated if usage else None,
-                    prompt=usage.prompt if usage else None,
-                    cached_prompt=usage.cached_prompt if usage else None,
-                    drafted=numbers.get("num_draft_tokens"),
-                    accepted=numbers.get("num_accepted_draft_tokens"),
-                    rounds=numbers.get("num_spec_steps"),
-                    accepted_per_position=_per_position(numbers.get("acceptance_histogram")),
-                    decode_milliseconds=metrics.get("generation_time_ms"),
-                    sequences=choice_count(messages[-1]),
-                ),
-            )
+        return read_completion(
+            messages,
+            _outputs(messages, metrics),
+            decode_milliseconds=metrics.get("generation_time_ms"),
         )
+
+
+def _outputs(messages: Sequence[Message], metrics: dict[str, Any]) -> list[Drafting]:
+    """Return what was drafted for each output that says so."""
+    whole = metrics.get("speculative_decoding")
+    if isinstance(whole, dict):
+        return [_read(whole)]
+    for message in reversed(messages):
+        if isinstance(stats := message.get(_STATS), dict):
+            return [_read(stats)]
+    return [_read(stats) for stats in last_of_each(messages, _stats_of)]
+
+
+def _stats_of(choice: Choice) -> dict[str, Any] | None:
+    stats = choice.get(_STATS)
+    return stats if isinstance(stats, dict) else None
 
 
 def _metrics(message: Message) -> dict[str, Any] | None:
@@ -64,13 +118,32 @@ def _metrics(message: Message) -> dict[str, Any] | None:
     return None
 
 
-def _per_position(histogram: Any) -> Any:
-    """Turn "rounds with exactly j accepted" into "rounds that accepted position i" (i < j)."""
-    if histogram == []:
+def _read(stats: dict[str, Any]) -> Drafting:
+    if "num_draft_steps" in stats or "num_drafted_tokens" in stats:
+        rounds = stats.get("num_draft_steps")
+        return Drafting(
+            stats.get("num_drafted_tokens"),
+            stats.get("num_accepted_tokens"),
+            rounds,
+            _from_rates(stats.get("per_position_acceptance_rates"), rounds),
+        )
+    return Drafting(
+        stats.get("num_draft_tokens"),
+        stats.get("num_accepted_draft_tokens"),
+        stats.get("num_spec_steps"),
+        count_per_position(stats.get("acceptance_histogram")),
+    )
+
+
+def _from_rates(rates: Any, rounds: Any) -> Any:
+    """Turn rates per position back into the counts they were made of, if they tell them."""
+    if not isinstance(rates, list) or type(rounds) is not int or not 0 <= rounds < _MANY_ROUNDS:
         return None
-    if not isinstance(histogram, list) or not all(
-        type(rounds) is int and rounds >= 0 for rounds in histogram
-    ):
-        return histogram  # found wrong by the checks
-    at_least = list(accumulate(reversed(histogram)))[::-1]
-    return at_least[1:]
+    counts = []
+    for rate in rates:
+        if type(rate) not in (int, float) or not 0 <= rate <= 1:
+            return None
+        counts.append(round(rate * rounds))
+        if abs(counts[-1] - rate * rounds) > _ROUNDING:
+            return None
+    return counts

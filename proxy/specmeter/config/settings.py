@@ -13,7 +13,10 @@ from specmeter.config import rules
 from specmeter.config.address import Address, Target, parse_address, parse_target
 from specmeter.errors import ConfigError
 
-BACKENDS = ("auto", "llama_cpp", "vllm", "openai")
+BACKENDS = (
+    *("auto", "llama_cpp", "ik_llama", "vllm", "sglang", "ollama", "lm_studio", "mlx_vlm"),
+    *("tabby", "trtllm", "koboldcpp", "openai"),
+)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("text", "json")
 
@@ -41,7 +44,8 @@ class Upstream(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
         backend: its kind, one of BACKENDS; `auto` finds out.
         models: the names that route here and may be `model_name` labels; empty takes those that
             its /v1/models lists.
-        inject: whether its requests may be asked for usage that is taken out of the answer again.
+        inject: whether numbers may be asked for that are taken out of the answer again.
+        continuous_usage: whether its streams are also asked for usage on every chunk.
         connect_seconds: longest wait for a connection.
         idle_seconds: longest silence within a response; 0 waits forever.
         keepalive_seconds: how long an idle connection is used again.
@@ -57,6 +61,7 @@ class Upstream(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
     backend: Annotated[str, rules.choice(BACKENDS)] = "auto"
     models: Annotated[tuple[str, ...], rules.names] = ()
     inject: Annotated[bool, rules.switch] = True
+    continuous_usage: Annotated[bool, rules.switch] = False
     connect_seconds: Annotated[float, rules.seconds(0.01, 3600)] = 5.0
     idle_seconds: Annotated[float, rules.seconds(0, _DAY)] = 0.0
     keepalive_seconds: Annotated[float, rules.seconds(0, 3600)] = 4.0

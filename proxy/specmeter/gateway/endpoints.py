@@ -14,6 +14,14 @@ COMPLETIONS = frozenset(
         "/completions",
         "/infill",
         "/responses",
+        "/generate",  # SGLang
+        "/api/chat",  # Ollama
+        "/api/generate",
+        "/api/v0/chat/completions",  # LM Studio
+        "/api/v0/completions",
+        "/api/v1/chat",
+        "/api/v1/generate",  # KoboldCpp
+        "/api/extra/generate/stream",
     )
 )
 """Every path that may answer with generated text and its numbers (with `POST`)."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from specmeter.backends.injection import Undo
 from specmeter.gateway.connection import Connection
 from specmeter.gateway.exchange import Exchange
 from specmeter.gateway.failures import Reason, UpstreamError
 from specmeter.gateway.protocol import DataProtocol
 from specmeter.gateway.relay import Limits, Relay
 from specmeter.gateway.request import request_head
-from specmeter.gateway.stream_filter import UsageFilter
 from specmeter.gateway.upload import Upload
 from specmeter.upstreams import Upstream
 
@@ -30,7 +30,8 @@ class Call:
     exchange: Exchange
     keep_alive: bool
     """Whether the client's connection may stay open."""
-    usage_filter: UsageFilter | None = None
+    undo: Undo | None = None
+    """What has to be taken out of the answer again."""
 
 
 async def forward(call: Call, upstream: Upstream, limits: Limits) -> Relay:
@@ -77,7 +78,7 @@ async def _carry(
         limits,
         http_1_0=call.request.version < (1, 1),
         keep_alive=call.keep_alive,
-        usage_filter=call.usage_filter,
+        undo=call.undo,
     )
     idle_seconds = upstream.settings.idle_seconds
     watch = _watch_silence(connection, idle_seconds) if idle_seconds else None

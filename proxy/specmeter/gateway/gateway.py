@@ -9,16 +9,15 @@ from typing import cast
 import orjson
 from aiohttp import web
 
-from specmeter.gateway import ask_usage
 from specmeter.gateway.answers import RefusedError, Relayed, own_answer
 from specmeter.gateway.endpoints import MODELS, OTHER, endpoint_of, is_completion
 from specmeter.gateway.exchange import Ending, Exchange
 from specmeter.gateway.failures import UpstreamError, error_body
 from specmeter.gateway.forward import Call, forward
+from specmeter.gateway.inject import inject
 from specmeter.gateway.protocol import DataProtocol
 from specmeter.gateway.relay import Limits
 from specmeter.gateway.request import RequestIds, model_in_body, model_in_query
-from specmeter.gateway.stream_filter import UsageFilter
 from specmeter.gateway.upload import Upload
 from specmeter.upstreams import Upstream, Upstreams
 
@@ -112,10 +111,12 @@ class Gateway:
             call.exchange.ending = Ending.COMPLETE
             return self._own(call, 200, await self._list_models(), None)
         call.exchange.upstream = upstream.name
-        await self._ask_usage(call, upstream)
+        await self._inject(call, upstream)
         call.upload.take()
         call.keep_alive = call.keep_alive and not self._draining
         relay = await forward(call, upstream, self._limits)
+        if relay.usage_unasked is not None:
+            upstream.usage_unasked = relay.usage_unasked
         stays_open = relay.keep_alive and not self._draining
         return self._relayed_and_open if stays_open else self._relayed_and_closed
 
@@ -143,19 +144,19 @@ class Gateway:
             )
         return upstream
 
-    async def _ask_usage(self, call: Call, upstream: Upstream) -> None:
-        """Ask for a stream's usage where nothing is reported without."""
-        exchange = call.exchange
-        if not upstream.asks_usage or not exchange.completion:
+    async def _inject(self, call: Call, upstream: Upstream) -> None:
+        """Ask for numbers that the server gives only on demand."""
+        injection, endpoint = upstream.injection, call.exchange.endpoint
+        if injection is None or not call.exchange.completion:
             return
-        if exchange.endpoint not in ask_usage.ENDPOINTS:
+        if endpoint not in injection.endpoints:
             return
         if not await self._collect(call, self._limits.body_bytes):
             return
-        changed = ask_usage.ask_for_usage(call.upload.begun)
-        if changed is not None:
-            call.upload.replace(changed)
-            call.usage_filter = UsageFilter()
+        injected = inject(call.upload.begun, injection, endpoint, upstream.habits)
+        if injected is not None:
+            call.upload.replace(injected.body)
+            call.undo = injected.undo
 
     async def _collect(self, call: Call, limit: int | None) -> bool:
         before = self._loop.time()

@@ -6,15 +6,21 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
+from specmeter import ndjson, sse
+from specmeter.backends.injection import Undo
+from specmeter.gateway.body_filter import BodyFilter
 from specmeter.gateway.connection import Connection
 from specmeter.gateway.exchange import Ending, Exchange
 from specmeter.gateway.failures import UpstreamError
 from specmeter.gateway.http1 import Field, Framing, Head
-from specmeter.gateway.stream_filter import UsageFilter
+from specmeter.gateway.stream_filter import Filter, StreamFilter
 from specmeter.transcript import Transcript, Unread
 
 EVENT_STREAM = b"text/event-stream"
+JSON_LINES = b"application/x-ndjson"
+JSON = b"application/json"
 OK = 200
+_LENGTH = b"content-length"
 _CHUNKED: Field = (b"Transfer-Encoding", b"chunked")
 
 
@@ -53,19 +59,22 @@ class Relay:
         *,
         http_1_0: bool,
         keep_alive: bool,
-        usage_filter: UsageFilter | None,
+        undo: Undo | None,
     ) -> None:
         self._client = client
         self._connection = connection
         self.exchange = exchange
         self._limits = limits
         self._http_1_0 = http_1_0
-        self._filter = usage_filter
+        self._undo = undo
+        self._filter: Filter | None = None
         self._loop = connection.loop
         self._transcript: Transcript | None = None
         self._as_sent = True
         """Whether the upstream's own framing goes to the client."""
         self._rechunk = False
+        self._waiting: Head | None = None
+        """A head that waits until the length of its body is known."""
         self._unsent_head = b""
         """Goes out with the first piece of the body, or with `on_pause`."""
         self.begun = False
@@ -74,20 +83,32 @@ class Relay:
         self.finished: asyncio.Future[None] = self._loop.create_future()
 
     def on_head(self, head: Head) -> None:
-        """Send the head on, and decide how the body goes."""
+        """Send the head on, unless the length that it announces is to change."""
         exchange = self.exchange
         exchange.answered_at = self._loop.time()
         exchange.code = head.status
         self._watch(head)
+        self.begun = True
+        if isinstance(self._filter, BodyFilter) and head.framing is Framing.LENGTH:
+            self._waiting = head
+            self._as_sent = False
+        else:
+            self._send_head(head)
+
+    def _send_head(self, head: Head, length: int | None = None) -> None:
+        """Send the head on, and decide how the body goes; `length` is that of a changed one."""
+        exchange = self.exchange
         fields = list(head.fields)
         untouched = self._filter is None
-        if untouched and head.framing is Framing.CLOSE:
+        if length is not None:
+            fields = [_with_length(field, length) for field in fields]
+        elif untouched and head.framing is Framing.CLOSE:
             self.keep_alive = False
         elif untouched and head.framing is Framing.CHUNKED and not self._http_1_0:
             fields.append(_CHUNKED)
         elif not untouched or head.framing is Framing.CHUNKED:
             self._as_sent = False
-            fields = [field for field in fields if field[0].lower() != b"content-length"]
+            fields = [field for field in fields if field[0].lower() != _LENGTH]
             if self._http_1_0:
                 self.keep_alive = False
             else:
@@ -95,32 +116,45 @@ class Relay:
                 fields.append(_CHUNKED)
         if head.get(b"x-request-id") is None:
             fields.append((b"x-request-id", exchange.request_id.encode("utf-8", "surrogateescape")))
-        self.begun = True
         self._unsent_head = _head_bytes(head, fields, self._http_1_0, self.keep_alive)
         exchange.forwarded_at = self._loop.time()
 
     def _watch(self, head: Head) -> None:
-        """Begin to copy, if the answer is a completion's."""
+        """Begin to copy, and to filter, if the answer is a completion's."""
         exchange = self.exchange
         if not exchange.completion or head.status != OK:
-            self._filter = None
             return
-        streamed = (head.get(b"content-type") or b"").lower().startswith(EVENT_STREAM)
-        if not streamed:
-            self._filter = None
         if (head.get(b"content-encoding") or b"identity").lower() != b"identity":
             exchange.unread = Unread.COMPRESSED
-            self._filter = None
             return
-        limit = self._limits.tail_bytes if streamed else self._limits.body_bytes
-        exchange.transcript = self._transcript = Transcript(streamed=streamed, limit=limit)
+        kind = (head.get(b"content-type") or b"").lower()
+        limits = self._limits
+        if kind.startswith((EVENT_STREAM, JSON_LINES)):
+            framing = sse if kind.startswith(EVENT_STREAM) else ndjson
+            copy = Transcript(streamed=True, limit=limits.tail_bytes, framing=framing)
+        else:
+            copy = Transcript(streamed=False, limit=limits.body_bytes)
+        exchange.transcript = self._transcript = copy
+        if self._undo is None:
+            return
+        if kind.startswith(EVENT_STREAM):
+            self._filter = StreamFilter(self._undo)
+        elif kind.startswith(JSON) and self._undo.extension:
+            self._filter = BodyFilter(self._undo.extension, limits.body_bytes)
+
+    @property
+    def usage_unasked(self) -> bool | None:
+        """Whether the stream ended with usage that nobody asked for; `None` if not watched."""
+        if self._undo is None or not self._undo.watch_usage:
+            return None
+        return self._filter.usage_unasked if isinstance(self._filter, StreamFilter) else None
 
     def on_body(self, raw: bytes, payload: bytes) -> None:
         """Send a piece on, then copy it."""
         if self._as_sent:
             self._write(raw)
         else:
-            self._write_payload(payload if self._filter is None else self._filter.feed(payload))
+            self._pass(payload if self._filter is None else self._filter.feed(payload))
         if self._transcript is not None and payload:
             self._transcript.append(payload, self._loop.time())
         if self._client.writing_paused:
@@ -137,9 +171,7 @@ class Relay:
 
     def on_end(self) -> None:
         """End the client's answer."""
-        self.on_pause()
-        if self._filter is not None:
-            self._write_payload(self._filter.flush())
+        self._pass_rest()
         if self._rechunk:
             self._write(b"0\r\n\r\n")
         self.exchange.ending = Ending.COMPLETE
@@ -154,13 +186,28 @@ class Relay:
             if not self.finished.done():
                 self.finished.set_exception(failure)
             return
-        self.on_pause()
-        if self._filter is not None:
-            self._write_payload(self._filter.flush())
+        self._pass_rest(self._waiting.length if self._waiting else None)
         if self._client.transport is not None:
             # No clean end is made up: what is missing stays missing.
             self._client.transport.close()
         self._finish()
+
+    def _pass(self, payload: bytes) -> None:
+        """Send on what the filter lets through."""
+        if self._waiting is not None:
+            if not payload:
+                return
+            head, self._waiting = self._waiting, None
+            self._send_head(head)  # the body is too long to be held: its length stays unknown
+        self._write_payload(payload)
+
+    def _pass_rest(self, length: int | None = None) -> None:
+        """Send on what the filter still holds; `length` is announced instead of the rest's."""
+        rest = b"" if self._filter is None else self._filter.flush()
+        if self._waiting is not None:
+            head, self._waiting = self._waiting, None
+            self._send_head(head, len(rest) if length is None else length)
+        self._write_payload(rest)
 
     def _finish(self) -> None:
         if not self.finished.done():
@@ -178,6 +225,10 @@ class Relay:
             self._write(b"%x\r\n%b\r\n" % (len(payload), payload))
         else:
             self._write(payload)
+
+
+def _with_length(field: Field, length: int) -> Field:
+    return (field[0], b"%d" % length) if field[0].lower() == _LENGTH else field
 
 
 def _head_bytes(head: Head, fields: list[Field], http_1_0: bool, keep_alive: bool) -> bytes:

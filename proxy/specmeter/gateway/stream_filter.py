@@ -1,19 +1,21 @@
-"""Takes out of a stream what was put into it by asking for usage.
+"""Takes out of a stream what was put into it by the request's additions.
 
-vLLM reports in streams only on a last chunk that the request must ask for
-(`stream_options.include_usage`). Asking changes two things: that chunk is added, and the
-`system_fingerprint` moves to it from the chunk with the finish reason (vLLM's
-entrypoints/openai/chat_completion/serving.py). Both are undone, so that the client's stream is
-byte for byte what it would have been.
+What that is, each backend says (`backends/injection.py`). The client's stream is byte for byte what
+it would have been.
 """
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import orjson
 
 from specmeter import sse
+from specmeter.backends.injection import Undo
+from specmeter.gateway.json_member import last_member
 
 _FINISHED = b'"finish_reason":"'
+_CHOICES = b'"choices":['
 _NO_CHOICES = b'"choices":[]'
 _USAGE = b'"usage":{'
 _FINGERPRINT = b'"system_fingerprint"'
@@ -21,18 +23,34 @@ _MAX_HELD_BYTES = 4 * 1024 * 1024
 """An event longer than this is passed on as it comes."""
 
 
-class UsageFilter:
-    """Passes a stream on event by event, without the usage chunk.
+class Filter(Protocol):
+    """Passes an answer on without what was added to it."""
 
-    The chunk with the finish reason is held until the next event has come: vLLM sends the usage
-    chunk right behind it. A server that sends usage on every chunk (`--enable-force-include-usage`)
-    would send it unasked; then nothing is taken out.
+    def feed(self, piece: bytes) -> bytes:
+        """Take a piece of the answer; return what can be passed on."""
+
+    def flush(self) -> bytes:
+        """Return what is still held: the answer has ended, whole or broken."""
+
+
+class StreamFilter:
+    """Passes a stream on event by event, without the events and members that were added.
+
+    Where the fingerprint moves (vLLM's entrypoints/openai/chat_completion/serving.py), the chunk
+    with the finish reason is held until the next event has come: the usage chunk is right behind
+    it.
+
+    A server that sends usage on every chunk (vLLM with `--enable-force-include-usage`) would send
+    the usage chunk unasked; then nothing is taken out.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, undo: Undo) -> None:
+        self._undo = undo
         self._partial = bytearray()
         self._held = b""
         self._off = False
+        self.usage_unasked: bool | None = None
+        """Whether a usage chunk came that was not asked for; `None` before the stream's end."""
 
     def feed(self, piece: bytes) -> bytes:
         """Take a piece of the stream; return what can be passed on."""
@@ -61,18 +79,45 @@ class UsageFilter:
 
     def _event(self, event: bytes) -> bytes:
         held, self._held = self._held, b""
+        undo = self._undo
+        if _NO_CHOICES in event:
+            return self._without_choices(held, event)
         if _USAGE in event:
-            if _NO_CHOICES not in event:
+            if undo.running_usage:
+                event = _without_usage(event, undo) if _CHOICES in event else event
+            elif undo.usage_chunk:
                 self._off = True  # usage on a chunk with content: the server's own habit
                 return held + event
-            return _with_fingerprint(held, event)
         if _FINISHED in event:
-            self._held = event
-            return held
+            self.usage_unasked = self.usage_unasked or False
+            if undo.fingerprint_moves:
+                self._held = event
+                return held
         if held and event.startswith(b":"):
             self._held = held + event  # a ping says nothing of what comes next
             return b""
         return held + event
+
+    def _without_choices(self, held: bytes, event: bytes) -> bytes:
+        undo = self._undo
+        if _USAGE in event:
+            if not undo.usage_chunk:
+                self.usage_unasked = True
+                return held + event
+            return _with_fingerprint(held, event) if undo.fingerprint_moves else held
+        if undo.extension and b'"%b":{' % undo.extension in event:
+            return held
+        return held + event
+
+
+def _without_usage(event: bytes, undo: Undo) -> bytes:
+    """Take the usage out of a chunk that would have had none, or null."""
+    usage = last_member(event, b"usage")
+    if usage is None:
+        return event
+    if any(mark in event for mark in undo.null_usage):
+        return event[: usage.value] + b"null" + event[usage.end :]
+    return event[: usage.start] + event[usage.end :]
 
 
 def _with_fingerprint(finished: bytes, usage_event: bytes) -> bytes:

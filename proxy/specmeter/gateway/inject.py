@@ -1,0 +1,35 @@
+"""Adds to a request what makes a server report, where the client did not ask for it itself."""
+
+from __future__ import annotations
+
+import msgspec
+import orjson
+
+from specmeter.backends.injection import Habits, Injection, Undo
+
+
+class Injected(msgspec.Struct, frozen=True):
+    """A request as it goes out, and what its answer has to lose again."""
+
+    body: bytes
+    undo: Undo
+
+
+def inject(body: bytes, injection: Injection, endpoint: str, habits: Habits) -> Injected | None:
+    """Return the request with its additions; `None` where it should go out as it is.
+
+    The client's bytes stay as they are: members are added at the end, where they override earlier
+    ones of that name.
+    """
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(request, dict) or not request:
+        return None
+    asked = injection.ask(endpoint, request, habits)
+    if asked is None:
+        return None
+    end = body.rfind(b"}")
+    added = orjson.dumps(asked.members)
+    return Injected(body[:end] + b"," + added[1:-1] + body[end:], asked.undo)
