@@ -8,6 +8,7 @@ import orjson
 
 from specmeter import ndjson, sse
 from specmeter.reader import Outcome, read
+from specmeter.reading import Reading
 from specmeter.transcript import Transcript
 
 Message = dict[str, Any]
@@ -75,3 +76,22 @@ def copied(form: str, *pieces: bytes, limit: int = LIMIT) -> Transcript:
 def read_answer(form: str, *pieces: bytes, **options: Any) -> Outcome:
     """Read an answer whose kind nobody has told."""
     return read(copied(form, *pieces, **options))
+
+
+def is_possible(one: Reading) -> bool:
+    """Whether nothing is negative, and no rate is beyond its bounds."""
+    counts = (one.generated, one.prompt, one.cached_prompt, one.drafted, one.accepted, one.rounds)
+    numbers = (
+        *counts,
+        one.steps,
+        one.bursts,
+        one.decode_seconds,
+        *(one.accepted_per_position or ()),
+    )
+    return (
+        all(number >= 0 for number in numbers if number is not None)
+        and (one.acceptance is None or 0 <= one.acceptance <= 1)
+        and (one.target_steps is None or one.target_steps >= 1)
+        and (one.output_per_step is None or one.output_per_step >= 1)
+        and (one.output_per_burst is None or one.output_per_burst >= 1)
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from specmeter.backends.ik_llama import IkLlama
 from specmeter.reading import Inconsistency, Reading, Speculation, check
-from tests.examples import IK_TIMINGS
+from tests.examples.timings import IK_TIMINGS
 
 
 def read(**timings: Any) -> Reading:

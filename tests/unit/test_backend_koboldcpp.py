@@ -7,7 +7,7 @@ import pytest
 from specmeter.backends.koboldcpp import KoboldCpp, read_perf
 from specmeter.reading import Inconsistency, Reading, Speculation, check
 from specmeter.transcript import Unread
-from tests.examples import USAGE
+from tests.examples.example import USAGE
 
 PAGE = {
     "last_process": 2.9,

@@ -7,7 +7,7 @@ import pytest
 from specmeter.backends.llama_cpp import LlamaCpp
 from specmeter.reading import Inconsistency, Reading, Speculation, check
 from specmeter.transcript import Unread
-from tests.examples import TIMINGS
+from tests.examples.timings import TIMINGS
 
 
 def read(*messages: dict[str, Any]) -> list[Reading]:
@@ -25,31 +25,24 @@ def test_numbers_of_a_body() -> None:
     assert one.rounds is None
 
 
-@pytest.mark.parametrize(
-    ("prompt_n", "predicted_n", "predicted_ms", "draft_n", "accepted", "rate", "per_step"),
-    [
-        (1, 200, 11082.606, 347, 65, 0.187, 1.48),
-        (13, 200, 9840.04, 304, 70, 0.230, 1.54),
-        (35, 1793, 156488.86, 1717, 1093, 0.637, 2.56),
-        (20, 256, 2296.72, 259, 167, 0.645, 2.88),
-    ],
-)
+POSTED = [
+    ({"prompt_n": 1, "predicted_n": 200, "predicted_ms": 11082.606}, (347, 65), (0.187, 1.48)),
+    ({"prompt_n": 13, "predicted_n": 200, "predicted_ms": 9840.04}, (304, 70), (0.230, 1.54)),
+    ({"prompt_n": 35, "predicted_n": 1793, "predicted_ms": 156488.86}, (1717, 1093), (0.637, 2.56)),
+    ({"prompt_n": 20, "predicted_n": 256, "predicted_ms": 2296.72}, (259, 167), (0.645, 2.88)),
+]
+
+
+@pytest.mark.parametrize(("timings", "drafts", "rates"), POSTED)
 def test_numbers_that_people_posted(
-    prompt_n: int,
-    predicted_n: int,
-    predicted_ms: float,
-    draft_n: int,
-    accepted: int,
-    rate: float,
-    per_step: float,
+    timings: dict[str, Any], drafts: tuple[int, int], rates: tuple[float, float]
 ) -> None:
     """Real timings of an M1 and others, and what they come to."""
-    timings = {"prompt_n": prompt_n, "predicted_n": predicted_n, "predicted_ms": predicted_ms}
-    (one,) = read({"timings": {**timings, "draft_n": draft_n, "draft_n_accepted": accepted}})
-    assert one.prompt == prompt_n
-    assert one.acceptance == pytest.approx(rate, abs=5e-4)
-    assert one.output_per_step == pytest.approx(per_step, abs=5e-3)
-    assert one.decode_seconds == pytest.approx(predicted_ms / 1000)
+    (one,) = read({"timings": {**timings, "draft_n": drafts[0], "draft_n_accepted": drafts[1]}})
+    assert one.prompt == timings["prompt_n"]
+    assert one.acceptance == pytest.approx(rates[0], abs=5e-4)
+    assert one.output_per_step == pytest.approx(rates[1], abs=5e-3)
+    assert one.decode_seconds == pytest.approx(timings["predicted_ms"] / 1000)
     assert one.inconsistencies == ()
 
 

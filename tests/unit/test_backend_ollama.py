@@ -7,7 +7,8 @@ import pytest
 from specmeter.backends.ollama import Ollama
 from specmeter.reading import Inconsistency, Reading, Speculation, check
 from specmeter.transcript import Unread
-from tests.examples import EVALUATION, USAGE, ollama_chat, ollama_generate
+from tests.examples.example import USAGE
+from tests.examples.local import EVALUATION, ollama_chat, ollama_generate
 
 
 def read(*messages: dict[str, Any]) -> Reading:

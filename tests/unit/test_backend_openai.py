@@ -7,7 +7,7 @@ import pytest
 from specmeter.backends.openai import OpenAI
 from specmeter.backends.usage import find_usage
 from specmeter.reading import Inconsistency, Speculation, check
-from tests.examples import USAGE
+from tests.examples.example import USAGE
 
 
 def test_anthropic_counts_the_cache_apart() -> None:

@@ -9,7 +9,9 @@ from specmeter.backends.sglang import Sglang
 from specmeter.reading import Inconsistency, Reading, Speculation, check
 from specmeter.transcript import Unread
 from tests.answers import chat, last
-from tests.examples import DETAILS, META_INFO, USAGE, running
+from tests.examples.example import USAGE
+from tests.examples.sglang import DETAILS, META_INFO
+from tests.examples.vllm import running
 
 
 def read(*messages: dict[str, Any]) -> list[Reading]:

@@ -8,7 +8,7 @@ from specmeter.backends.tabby import Tabby
 from specmeter.reading import Inconsistency, Reading, Speculation, check
 from specmeter.transcript import Unread
 from tests.answers import chat
-from tests.examples import TABBY_USAGE
+from tests.examples.timings import TABBY_USAGE
 
 
 def read(body: dict[str, Any]) -> Reading:

@@ -8,7 +8,8 @@ from specmeter.backends.trtllm import TrtLlm
 from specmeter.reading import Reading, Speculation, check
 from specmeter.transcript import Unread
 from tests.answers import chat, chunk, finish, last
-from tests.examples import TRT_SPECULATIVE, USAGE
+from tests.examples.example import USAGE
+from tests.examples.others import TRT_SPECULATIVE
 
 
 def read(*messages: dict[str, Any]) -> Reading:

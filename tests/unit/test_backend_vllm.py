@@ -9,7 +9,8 @@ from specmeter.backends.vllm import Vllm
 from specmeter.reading import Inconsistency, Reading, Speculation, check
 from specmeter.transcript import Unread
 from tests.answers import chat, chunk, last
-from tests.examples import SPARSE, SPECULATIVE, STATS, USAGE, running
+from tests.examples.example import USAGE
+from tests.examples.vllm import SPARSE, SPECULATIVE, STATS, running
 
 
 def read(metrics: Any, **more: Any) -> Reading:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specmeter.gateway.body_filter import WINDOW_BYTES, BodyFilter
-from tests import sglang
+from tests import sglang_answers as sglang
 
 LIMIT = 1 << 20
 LONG = "\u00fc{" * 300_000

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from specmeter.backends import BACKENDS
 from specmeter.reader import Outcome
 from specmeter.reading import Clock, Inconsistency, Reading
-from tests.answers import read_answer
+from tests.answers import is_possible, read_answer
 from tests.examples import EXAMPLES, Example, Path
 
 EACH = pytest.mark.parametrize("example", EXAMPLES, ids=str)
@@ -55,25 +55,6 @@ def says(one: Reading, expected: dict[str, Any]) -> bool:
     return all(
         getattr(one, name) == (pytest.approx(value) if isinstance(value, float) else value)
         for name, value in expected.items()
-    )
-
-
-def is_possible(one: Reading) -> bool:
-    """Whether nothing is negative, and no rate is beyond its bounds."""
-    counts = (one.generated, one.prompt, one.cached_prompt, one.drafted, one.accepted, one.rounds)
-    numbers = (
-        *counts,
-        one.steps,
-        one.bursts,
-        one.decode_seconds,
-        *(one.accepted_per_position or ()),
-    )
-    return (
-        all(number >= 0 for number in numbers if number is not None)
-        and (one.acceptance is None or 0 <= one.acceptance <= 1)
-        and (one.target_steps is None or one.target_steps >= 1)
-        and (one.output_per_step is None or one.output_per_step >= 1)
-        and (one.output_per_burst is None or one.output_per_burst >= 1)
     )
 
 

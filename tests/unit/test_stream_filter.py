@@ -16,7 +16,7 @@ from specmeter.backends.injection import CHAT, COMPLETIONS, Habits, Undo
 from specmeter.backends.sglang import Sglang
 from specmeter.backends.vllm import Vllm
 from specmeter.gateway.stream_filter import StreamFilter
-from tests import sglang
+from tests import sglang_answers as sglang
 from tests.replay import capture, capture_names
 
 CONTENT = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n'

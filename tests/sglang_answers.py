@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.examples import DETAILS
+from tests.examples.sglang import DETAILS
 
 DONE = "data: [DONE]\n\n"
 USAGE: dict[str, Any] = {
@@ -55,8 +55,13 @@ def text_stream(*, drafts: bool = False, usage: bool = False, every: bool = Fals
     out = ""
     for at, text in enumerate(TEXTS):
         finish = "stop" if at == len(TEXTS) - 1 else None
-        choice = {"index": 0, "text": text, "logprobs": None, "finish_reason": finish}
-        choice["matched_stop"] = 2 if finish else None
+        choice = {
+            "index": 0,
+            "text": text,
+            "logprobs": None,
+            "finish_reason": finish,
+            "matched_stop": 2 if finish else None,
+        }
         out += _chunk(head, [choice], running(at + 1) if every else None)
     return (out + _end(head, drafts=drafts, usage=usage)).encode()
 
@@ -72,18 +77,17 @@ def chat_stream(
     out = ""
     for at, text in enumerate(TEXTS):
         count = running(at + 1) if every else None
-        choice = {"index": 0, "logprobs": None, "finish_reason": None, "matched_stop": None}
+        rest = {"logprobs": None, "finish_reason": None, "matched_stop": None}
         if old:
-            delta: dict[str, Any] = {"role": None, "content": text, "reasoning_content": None}
-            choice["delta"] = {**delta, "tool_calls": None}
-            out += _chunk(head, [choice], count)
+            delta = {"role": None, "content": text, "reasoning_content": None, "tool_calls": None}
+            out += _chunk(head, [{"index": 0, "delta": delta, **rest}], count)
         else:
-            choice["delta"] = {"reasoning_content": None, "content": text}
+            choice = {"index": 0, "delta": {"reasoning_content": None, "content": text}, **rest}
             body = {**head, "choices": [choice], **({"usage": count} if count else {})}
             out += f"data: {compact(body)}\n\n"
     call = {"id": "t", "index": 0, "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    delta = {"role": None, "content": None, "reasoning_content": None, "tool_calls": [call]}
-    out += _chunk(head, [{"index": 0, "delta": delta}], running(3) if every else None)
+    called = {"role": None, "content": None, "reasoning_content": None, "tool_calls": [call]}
+    out += _chunk(head, [{"index": 0, "delta": called}], running(3) if every else None)
     finish = {"index": 0, "delta": {}, "finish_reason": "tool_calls", "matched_stop": None}
     body = {**head, "choices": [finish]}
     out += _chunk(head, [finish], None) if old else f"data: {compact(body)}\n\n"

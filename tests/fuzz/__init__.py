@@ -1,0 +1,1 @@
+"""Endless damage: run one of these for as long as you like."""
