@@ -43,6 +43,18 @@ def together(outputs: Sequence[Drafting]) -> Drafting:
     )
 
 
+def read_drafting(
+    stats: dict[str, Any], drafted: str, accepted: str, rounds: str, histogram: str
+) -> Drafting:
+    """Take an output's drafting out of what a server says, by the names it has there."""
+    return Drafting(
+        stats.get(drafted),
+        stats.get(accepted),
+        stats.get(rounds),
+        count_per_position(stats.get(histogram)),
+    )
+
+
 def total(parts: Iterable[Any]) -> Any:
     """Add what is there; of what is no count the first is handed on."""
     known = [part for part in parts if part is not None]

@@ -10,21 +10,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from specmeter.backends.base import Extract, Message
 from specmeter.backends.choices import Choice, each_choice, last_of_each
 from specmeter.backends.completion import read_completion
-from specmeter.backends.counts import Drafting, count_per_position
+from specmeter.backends.counts import NOTHING_KNOWN, read_drafting
 from specmeter.backends.usage import find_usage
 
 _AVERAGE = "avg_decoded_tokens_per_iter"
 _SPECULATIVE = "speculative_decoding"
+_NAMES = (
+    *("total_draft_tokens", "total_accepted_draft_tokens"),
+    *("num_spec_steps", "acceptance_histogram"),
+)
 
 
 class TrtLlm:
     """Reads each choice's drafting and average."""
 
     name = "trtllm"
-    markers: tuple[bytes, ...] = (b'"usage"', b'"avg_decoded_tokens_per_iter":', b'"speculative_')
+    markers: tuple[bytes, ...] = (
+        b'"usage"',
+        b'"avg_decoded_tokens_per_iter"',
+        b'"speculative_decoding"',
+    )
     injection = None
 
     def recognises(self, message: Message) -> bool:
@@ -38,15 +48,12 @@ class TrtLlm:
     def extract(self, messages: Sequence[Message]) -> Extract:
         """Take the last numbers of each choice, and the usage, which is their sum."""
         drafts = last_of_each(messages, _speculative)
-        outputs = [_read(one) for one in drafts]
+        outputs = [read_drafting(one, *_NAMES) for one in drafts]
         averages = last_of_each(messages, _average)
         if len(averages) == 1 and len(outputs) < 2:  # noqa: PLR2004 - of several, no sum is known
             usage = find_usage(messages)
             steps = _steps(usage.generated if usage else None, averages[0])
-            one = outputs[0] if outputs else Drafting()
-            outputs = [
-                Drafting(one.drafted, one.accepted, one.rounds, one.accepted_per_position, steps)
-            ]
+            outputs = [replace(outputs[0] if outputs else NOTHING_KNOWN, steps=steps)]
         return read_completion(messages, outputs)
 
 
@@ -57,15 +64,6 @@ def _speculative(choice: Choice) -> dict[str, Any] | None:
 
 def _average(choice: Choice) -> Any:
     return choice.get(_AVERAGE)
-
-
-def _read(drafts: dict[str, Any]) -> Drafting:
-    return Drafting(
-        drafts.get("total_draft_tokens"),
-        drafts.get("total_accepted_draft_tokens"),
-        drafts.get("num_spec_steps"),
-        count_per_position(drafts.get("acceptance_histogram")),
-    )
 
 
 def _steps(generated: Any, average: Any) -> Any:

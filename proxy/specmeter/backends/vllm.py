@@ -17,7 +17,7 @@ from typing import Any
 from specmeter.backends.base import Extract, Message
 from specmeter.backends.choices import Choice, each_choice, last_of_each
 from specmeter.backends.completion import read_completion
-from specmeter.backends.counts import Drafting, count_per_position
+from specmeter.backends.counts import Drafting, read_drafting
 from specmeter.backends.injection import (
     CHAT,
     COMPLETIONS,
@@ -30,6 +30,10 @@ from specmeter.backends.injection import (
 )
 
 _STATS = "speculative_decoding_stats"
+_NAMES = (
+    *("num_draft_tokens", "num_accepted_draft_tokens"),
+    *("num_spec_steps", "acceptance_histogram"),
+)
 _MANY_ROUNDS = 1_000_000
 _ROUNDING = 0.01
 """How far from a whole number a rate times the rounds may be."""
@@ -127,12 +131,7 @@ def _read(stats: dict[str, Any]) -> Drafting:
             rounds,
             _from_rates(stats.get("per_position_acceptance_rates"), rounds),
         )
-    return Drafting(
-        stats.get("num_draft_tokens"),
-        stats.get("num_accepted_draft_tokens"),
-        stats.get("num_spec_steps"),
-        count_per_position(stats.get("acceptance_histogram")),
-    )
+    return read_drafting(stats, *_NAMES)
 
 
 def _from_rates(rates: Any, rounds: Any) -> Any:
