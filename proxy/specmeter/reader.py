@@ -13,7 +13,6 @@ from specmeter.backends import BACKENDS, Backend, Message, recognise
 from specmeter.reading import Clock, Reading, check
 from specmeter.transcript import ARRIVALS, Transcript, Unread
 
-
 _ALL_MARKERS = tuple({marker for backend in BACKENDS for marker in backend.markers})
 
 

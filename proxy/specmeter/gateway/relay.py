@@ -147,13 +147,13 @@ class Relay:
 
     def on_failure(self, failure: UpstreamError) -> None:
         """Break the client's answer off where the upstream's broke off."""
-        self.exchange.ending = Ending.UPSTREAM_FAILED
-        self.exchange.failure = failure.reason
         self.keep_alive = False
         if not self.begun:
             if not self.finished.done():
                 self.finished.set_exception(failure)
             return
+        self.exchange.ending = Ending.UPSTREAM_FAILED
+        self.exchange.failure = failure.reason
         self.on_pause()
         if self._filter is not None:
             self._write_payload(self._filter.flush())
