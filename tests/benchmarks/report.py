@@ -13,6 +13,7 @@ from rich.table import Table
 from tests.benchmarks.sample import Work
 from tests.benchmarks.summary import TARGETS, Spread, Summary
 from tests.benchmarks.targets import nginx_path
+from tests.benchmarks.upstream import ANSWER_SECONDS
 
 _HEADER = ["per", "proxy", "CPU µs", "times nginx", "rate/s"]
 
@@ -42,6 +43,7 @@ def as_json(summary: Summary) -> str:
             "machine": machine(),
             "plan": asdict(summary.plan),
             "targets": TARGETS,
+            "repeats": summary.repeats,
             "results": {
                 way: {work: _result(summary, way, work) for work in TARGETS} for way in summary.ways
             },
@@ -71,8 +73,10 @@ def method(summary: Summary) -> str:
     """Say in one sentence how it was measured."""
     plan = summary.plan
     return (
-        f"{plan.repeats} repeats; {plan.streams} streams of {plan.rate:g} events/s for "
-        f"{plan.seconds:g} s; {plan.requests} requests of {plan.clients} clients in a closed loop; "
+        f"{len(summary.repeats)} of {plan.repeats} repeats count; "
+        f"{plan.streams} streams of {plan.rate:g} events/s for {plan.seconds:g} s; "
+        f"{plan.requests} requests of {plan.clients} clients, each answered after "
+        f"{ANSWER_SECONDS * 1000:g} ms; "
         f"every byte checked; {', '.join(machine().values())}"
     )
 

@@ -29,7 +29,7 @@ class Plan:
     rate: float = 50.0
     seconds: float = 4.0
     clients: int = 16
-    requests: int = 10000
+    requests: int = 5000
 
     @property
     def events_per_second(self) -> float:

@@ -46,6 +46,23 @@ def test_faulty_samples_are_flagged(changes: dict[str, float], fault: str) -> No
     assert fault in found
 
 
+def test_faulty_repeats_are_left_out() -> None:
+    """Repeats on a busy machine do not count when there are others."""
+    samples = [sample("nginx", 0, 0.02, foreign_cpu_seconds=0.5), sample("nginx", 1, 0.03)]
+    samples += [sample("specmeter", 0, 0.11), sample("specmeter", 1, 0.05)]
+    summary = Summary(PLAN, samples)
+    assert summary.repeats == [1]
+    assert summary.ratio("specmeter", "events").high == pytest.approx(2)
+
+
+def test_faulty_repeats_count_when_all_are() -> None:
+    """A machine that is always busy still gives a result."""
+    samples = [sample("nginx", i, 0.02, foreign_cpu_seconds=0.5) for i in range(3)]
+    summary = Summary(PLAN, samples)
+    assert summary.repeats == [0, 1, 2]
+    assert len(summary.faults()) == 3
+
+
 def test_good_sample_has_no_faults() -> None:
     """A sample taken at the planned rate on a quiet machine is trusted."""
     assert sample("nginx", 0, 0.03).faults(PLAN) == []

@@ -19,6 +19,13 @@ _STREAM_HEAD = (
     b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 )
 
+ANSWER_SECONDS = 0.01
+"""What an answer takes that is not streamed.
+
+No server answers at once; one that did would let the faster proxy work through several requests
+for each time it wakes up, and the proxies would be compared at different loads.
+"""
+
 
 class _Connection(asyncio.Protocol):
     """Answers the requests of one connection, one after the other."""
@@ -59,7 +66,8 @@ class _Connection(asyncio.Protocol):
 
     def _complete(self, request: dict[str, int]) -> None:
         if not request["stream"]:
-            self._transport.write(_message(self._traffic.answer(request["seed"])))
+            answer = _message(self._traffic.answer(request["seed"]))
+            self._timer = self._loop.call_later(ANSWER_SECONDS, self._transport.write, answer)
             return
         events = self._traffic.events(request["seed"], request["max_tokens"])
         frames = [b"%x\r\n%b\r\n" % (len(event), event) for event in events]

@@ -82,6 +82,12 @@ class Gateway:
             exchange.ending = Ending.COMPLETE
             body = error_body(400, f"the request's body is broken: {error}", "bad_request")
             return self._own(call, 400, body, "bad_request")
+        except Exception:
+            exchange.ending = Ending.COMPLETE
+            exchange.code = 500
+            if exchange.answered_at is not None and protocol.transport is not None:
+                protocol.transport.close()  # no error page into the middle of an answer
+            raise
         finally:
             protocol.busy = False
             self.under_way -= 1

@@ -36,8 +36,8 @@ _NOT_FORWARDED = frozenset(
 """Hop-by-hop: they speak of one connection only."""
 
 
-_USUALLY_NAMED = frozenset((b"keep-alive", b"close", b"upgrade", b"te"))
-"""What `Connection` names most of the time, and what is dropped anyway."""
+_NOT_TO_DROP = frozenset((b"keep-alive", b"close", b"upgrade", b"te", b"content-length"))
+"""What `Connection` names most of the time, and is dropped anyway; and what frames a body."""
 
 _OF_FRAMING = frozenset((b"connection", b"content-length", b"transfer-encoding"))
 
@@ -68,7 +68,7 @@ class Head:
     status: int
     reason: bytes
     fields: tuple[Field, ...]
-    """In order, hop-by-hop ones left out; the length, if it holds, comes last."""
+    """In order, hop-by-hop ones left out, and a length that does not hold."""
     framing: Framing
     length: int
     """Of the body, where `framing` is `LENGTH`."""
@@ -91,7 +91,7 @@ def end_to_end(fields: Iterable[Field]) -> tuple[Field, ...]:
         elif name == b"connection":
             tokens = {token.strip().lower() for token in field[1].split(b",")}
             named = tokens if named is None else named | tokens
-    if named is None or not (named := named - _USUALLY_NAMED):
+    if named is None or not (named := named - _NOT_TO_DROP):
         return tuple(kept)
     return tuple(field for field in kept if field[0].lower() not in named)
 
@@ -120,8 +120,6 @@ def parse_head(block: bytes, *, to_head_request: bool) -> Head:
         lowered = name.lower()
         if lowered in _OF_FRAMING:
             of_framing.setdefault(lowered, []).append(value)
-            if lowered == b"content-length":
-                continue
         fields.append((name, value))
     status = int(status_line[2])
     bodiless = to_head_request or status < 200 or status in (204, 304)  # noqa: PLR2004
@@ -131,17 +129,30 @@ def parse_head(block: bytes, *, to_head_request: bool) -> Head:
         stays_open = b"close" not in connection
     else:
         stays_open = b"keep-alive" in connection and framing is not Framing.CHUNKED
-    kept = end_to_end(fields)
-    if b"content-length" in of_framing and (framing is Framing.LENGTH or bodiless):
-        kept = (*kept, (b"Content-Length", of_framing[b"content-length"][0]))
+    if (lengths := of_framing.get(b"content-length")) is not None:
+        holds = framing is Framing.LENGTH or bodiless
+        if not holds or len(lengths) > 1:
+            fields = _with_one_length(fields, wanted=holds)
     return Head(
         status=status,
         reason=status_line[3] or b"",
-        fields=kept,
+        fields=end_to_end(fields),
         framing=Framing.NONE if bodiless else framing,
         length=length,
         keep_alive=stays_open and (bodiless or framing is not Framing.CLOSE),
     )
+
+
+def _with_one_length(fields: list[Field], *, wanted: bool) -> list[Field]:
+    """Keep the first of several lengths, or none where another framing overrides them."""
+    kept = []
+    for field in fields:
+        if field[0].lower() == b"content-length":
+            if not wanted:
+                continue
+            wanted = False
+        kept.append(field)
+    return kept
 
 
 def _framing(of_framing: dict[bytes, list[bytes]]) -> tuple[Framing, int]:

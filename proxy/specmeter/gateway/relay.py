@@ -179,13 +179,13 @@ class Relay:
 
     def on_failure(self, failure: UpstreamError) -> None:
         """Break the client's answer off where the upstream's broke off."""
-        self.exchange.ending = Ending.UPSTREAM_FAILED
-        self.exchange.failure = failure.reason
         self.keep_alive = False
         if not self.begun:
             if not self.finished.done():
                 self.finished.set_exception(failure)
             return
+        self.exchange.ending = Ending.UPSTREAM_FAILED
+        self.exchange.failure = failure.reason
         self._pass_rest(self._waiting.length if self._waiting else None)
         if self._client.transport is not None:
             # No clean end is made up: what is missing stays missing.
