@@ -109,6 +109,7 @@ class Probe:
             return
         upstream.up = True
         if was_up is not True:
+            upstream.usage_unasked = None  # it may have been started in another way
             _log.info("upstream %s at %s answers", upstream.name, upstream.target.base_url)
         if models:
             upstream.learn(recognise(models), None)

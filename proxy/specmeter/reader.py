@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +13,13 @@ from specmeter.backends import BACKENDS, Backend, Message, recognise
 from specmeter.reading import Clock, Reading, check
 from specmeter.transcript import ARRIVALS, Transcript, Unread
 
-_ALL_MARKERS = tuple({marker for backend in BACKENDS for marker in backend.markers})
+
+def _any_of(markers: Iterable[bytes]) -> re.Pattern[bytes]:
+    return re.compile(b"|".join(re.escape(marker) for marker in sorted(set(markers))))
+
+
+_ALL_MARKERS = _any_of(marker for backend in BACKENDS for marker in backend.markers)
+_MARKERS = {backend.name: _any_of(backend.markers) for backend in BACKENDS}
 _WRAPPERS = ("response", "message", "result")
 """Under these an API's event holds the whole answer."""
 
@@ -85,7 +92,7 @@ def _messages(transcript: Transcript, configured: Backend | None) -> tuple[list[
             return [], True
         items = body if isinstance(body, list) else [body]
         return [item for item in items if isinstance(item, dict)], False
-    markers = configured.markers if configured else _ALL_MARKERS
+    has_numbers = (_MARKERS[configured.name] if configured else _ALL_MARKERS).search
     found: list[Message] = []
     broken = False
     last: bytes | None = None
@@ -93,7 +100,7 @@ def _messages(transcript: Transcript, configured: Backend | None) -> tuple[list[
         if b"{" not in event.raw:
             continue  # a comment, a ping, [DONE]
         last = event.raw
-        if any(marker in event.raw for marker in markers):
+        if has_numbers(event.raw):
             broken = not _append(found, transcript.framing.data(event.raw)) or broken
             last = None
     if last is not None:  # it has no numbers, but the model's name, or an error

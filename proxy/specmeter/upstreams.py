@@ -68,6 +68,7 @@ class Upstream:
         if backend and self.configured is None and is_told_better(self.backend, backend):
             _log.info("upstream %s is %s", self.name, backend.name)
             self.backend = backend
+            self.usage_unasked = None
         if build and build != self.build:
             self.build = build
 

@@ -113,6 +113,20 @@ async def test_usage_that_comes_unasked_stays(upstream: ScriptedUpstream) -> Non
     assert not any(asked(request.body)["usage"] for request in upstream.requests)
 
 
+async def test_a_server_that_was_away_is_watched_again(upstream: ScriptedUpstream) -> None:
+    """It may have been started in another way, so its next stream is not asked for usage."""
+    upstream.script = server()
+    async with running(upstream.url) as proxy:
+        await chat(proxy.url, STREAM)
+        await chat(proxy.url, STREAM)
+        proxy.service.upstreams.first.up = False
+        await proxy.service._probe._ask(proxy.service.upstreams.first)
+        upstream.script = server(default=True)
+        got = await chat(proxy.url, STREAM)
+    assert [asked(one.body)["usage"] for one in upstream.requests] == [False, True, False]
+    assert got.body == sglang.chat_stream(usage=True)
+
+
 async def test_running_usage(upstream: ScriptedUpstream) -> None:
     """Usage on every chunk is taken out again too."""
     upstream.script = server("random")

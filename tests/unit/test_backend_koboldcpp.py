@@ -8,6 +8,7 @@ from specmeter.backends.koboldcpp import KoboldCpp, read_perf
 from specmeter.reading import Inconsistency, Reading, Speculation, check
 from specmeter.transcript import Unread
 from tests.examples.example import USAGE
+from tests.examples.local import EVALUATION, ollama_generate
 
 PAGE = {
     "last_process": 2.9,
@@ -82,9 +83,10 @@ def test_a_damaged_time(value: Any) -> None:
 
 
 def test_an_answer_has_token_counts_only() -> None:
-    """Its own API and OpenAI's alike."""
+    """Its own API, OpenAI's and Ollama's alike."""
     result = {"text": "a", "prompt_tokens": 41, "completion_tokens": 129}
-    for body in ({"results": [result]}, {"usage": USAGE, "choices": [{}]}):
+    imitated = ollama_generate("a", **{**EVALUATION, "eval_duration": 1})
+    for body in ({"results": [result]}, {"usage": USAGE, "choices": [{}]}, imitated):
         (numbers,) = KoboldCpp().extract([body]).numbers
         one = check(numbers)
         assert (one.generated, one.prompt) == (129, 41)

@@ -113,6 +113,12 @@ def test_a_list_of_native_results() -> None:
     assert len(read({"index": 0, "timings": TIMINGS}, {"index": 1, "timings": TIMINGS})) == 2
 
 
+def test_what_a_fork_adds_does_not_disturb() -> None:
+    """Keys that nobody knows, of any type, and nulls in those that are not read."""
+    more = {"predicted_per_token_ms": None, "prompt_per_second": "inf", "x": [{"draft_n": 1}]}
+    assert read({"timings": {**TIMINGS, **more}}) == read({"timings": TIMINGS})
+
+
 def test_verbose_is_not_looked_into() -> None:
     """`__verbose` repeats the result and is no second one."""
     (one,) = read({"timings": TIMINGS, "__verbose": {"timings": {"predicted_n": 1}}})

@@ -84,6 +84,17 @@ def test_drafts_of_several_choices(form: str) -> None:
     assert one.accepted_per_position == (80, 34, 14)
 
 
+@pytest.mark.parametrize(("histogram", "reasons"), [(None, ()), ("x", (Inconsistency.WRONG_TYPE,))])
+def test_a_choice_without_positions(histogram: Any, reasons: tuple[Inconsistency, ...]) -> None:
+    """Then there are none of the sum either; the rest stands."""
+    odd = {**DETAILS, "spec_correct_drafts_histogram": histogram}
+    usage = {"prompt_tokens": 41, "completion_tokens": 258}
+    extension = {"spec_tokens_details": [DETAILS, odd]}
+    (one,) = read(chat({}, {}, usage=usage, sglext=extension))
+    assert (one.accepted_per_position, one.inconsistencies) == (None, reasons)
+    assert one.accepted == 128
+
+
 def test_drafts_of_some_choices_are_none() -> None:
     """They do not go with the tokens of all."""
     extension = {"spec_tokens_details": [DETAILS, None]}

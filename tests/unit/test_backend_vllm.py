@@ -96,6 +96,15 @@ def test_stats_of_several_choices_are_added_up() -> None:
     assert one.sequences == 2
 
 
+@pytest.mark.parametrize("key", ["num_draft_tokens", "num_accepted_draft_tokens"])
+def test_what_one_choice_does_not_say_is_not_known_of_all(key: str) -> None:
+    """No rate from one choice's drafted and two choices' accepted tokens."""
+    whole = {"speculative_decoding_stats": SPARSE}
+    half = {"speculative_decoding_stats": {**SPARSE, key: None}}
+    (numbers,) = Vllm().extract([chat(whole, half, usage=USAGE)]).numbers
+    assert check(numbers).inconsistencies == (Inconsistency.HALF_REPORTED,)
+
+
 def test_stats_of_some_choices_are_no_stats() -> None:
     """Their drafts do not go with the tokens of all."""
     extract = Vllm().extract([chat({"speculative_decoding_stats": SPARSE}, {}, usage=USAGE)])

@@ -68,6 +68,12 @@ def test_what_is_not_understood_goes_out_as_it_is(kind: str, body: bytes) -> Non
     assert injected(kind, body) is None
 
 
+def test_what_needs_no_addition_goes_out_as_it_is() -> None:
+    """A document of vLLM has its numbers anyway, and who asks SGLang itself gets them."""
+    assert injected("vllm", b'{"stream":false}') is None
+    assert injected("sglang", b'{"return_spec_tokens_details":true}') is None
+
+
 def test_most_kinds_report_unasked() -> None:
     """Only two have a switch."""
     kinds = ("llama_cpp", "ollama", "openai", "trtllm", "mlx_vlm", "lm_studio")

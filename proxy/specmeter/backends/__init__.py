@@ -37,7 +37,7 @@ BACKENDS: tuple[Backend, ...] = (
 Those that give llama.cpp's timings with something of their own come before llama.cpp.
 """
 
-_LOOKED_AT = 16
+_LOOKED_AT = 8
 """How many messages, from the end, are asked who sent them."""
 
 

@@ -31,15 +31,18 @@ NOTHING_KNOWN = Drafting()
 
 
 def together(outputs: Sequence[Drafting]) -> Drafting:
-    """Add up several outputs whose tokens are known as one sum only."""
+    """Add up several outputs whose tokens are known as one sum only.
+
+    What one of them does not say is not known of all.
+    """
     if len(outputs) == 1:
         return outputs[0]
     return Drafting(
-        total(one.drafted for one in outputs),
-        total(one.accepted for one in outputs),
-        total(one.rounds for one in outputs),
+        _total_of_all([one.drafted for one in outputs]),
+        _total_of_all([one.accepted for one in outputs]),
+        _total_of_all([one.rounds for one in outputs]),
         _position_totals([one.accepted_per_position for one in outputs]),
-        total(one.steps for one in outputs),
+        _total_of_all([one.steps for one in outputs]),
     )
 
 
@@ -90,6 +93,10 @@ def _as_list(histogram: dict[Any, Any]) -> Any:
             return histogram
         rounds[int(key)] = value
     return [rounds.get(length, 0) for length in range(max(rounds, default=-1) + 1)]
+
+
+def _total_of_all(parts: Sequence[Any]) -> Any:
+    return None if any(part is None for part in parts) else total(parts)
 
 
 def _position_totals(outputs: Sequence[Any]) -> Any:

@@ -1,8 +1,9 @@
 """KoboldCpp: nothing of drafting in its answers; a page of its own tells of the last generation.
 
 Source: koboldcpp.py and expose.cpp of KoboldCpp. Its OpenAI endpoints give usage, its own the token
-counts of the result. `GET /api/extra/perf` has the drafts and the time of whatever was generated
-last, so it says something of a request only if no other ended since.
+counts of the result, and those that imitate Ollama's give counts without times.
+`GET /api/extra/perf` has the drafts and the time of whatever was generated last, so it says
+something of a request only if no other ended since.
 """
 
 from __future__ import annotations
@@ -12,24 +13,24 @@ from typing import Any
 
 from specmeter.backends.base import Extract, Message
 from specmeter.backends.counts import scaled, total
-from specmeter.backends.openai import OpenAI
+from specmeter.backends.ollama import Ollama
 from specmeter.reading import RawNumbers
 
 PERF_PATH = "/api/extra/perf"
 
 
-class KoboldCpp(OpenAI):
+class KoboldCpp(Ollama):
     """Reads token counts."""
 
     name = "koboldcpp"
-    markers = (b'"usage"', b'"results"')
+    markers = (*Ollama.markers, b'"results"')
 
     def recognises(self, message: Message) -> bool:
         """Tell by a model's owner, or by the results of its own API."""
         return message.get("owned_by") == "koboldcpp" or _result(message) is not None
 
     def extract(self, messages: Sequence[Message]) -> Extract:
-        """Take the token counts of the result, or the usage."""
+        """Take the token counts of the result, or what the imitated APIs give."""
         for message in reversed(messages):
             result = _result(message)
             if result is not None and "completion_tokens" in result:

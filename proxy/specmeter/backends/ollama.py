@@ -21,7 +21,7 @@ class Ollama(OpenAI):
     """Reads `eval_count` and `eval_duration`."""
 
     name = "ollama"
-    markers = (b'"eval_count"', b'"usage"')
+    markers: tuple[bytes, ...] = (b'"eval_count"', b'"usage"')
 
     def recognises(self, message: Message) -> bool:
         """Tell by the fingerprint of its OpenAI endpoints, or by its durations."""

@@ -132,9 +132,8 @@ def _native_results(messages: Sequence[Message]) -> list[dict[str, Any]]:
     for message in messages:
         info = message.get("meta_info")
         if isinstance(info, dict):
-            name = info.get("id")
-            index = message.get("index")
-            results[name if isinstance(name, str) else isinstance(index, int) and index] = info
+            name = info.get("id", message.get("index"))
+            results[name if isinstance(name, str | int) else None] = info
     return list(results.values())
 
 
