@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from specmeter.backends.base import Extract, Message
 from specmeter.backends.usage import find_usage
 from specmeter.reading import RawNumbers
@@ -43,6 +45,9 @@ class LlamaCpp:
             counts = RawNumbers(usage.generated, usage.prompt, usage.cached_prompt)
             return Extract((counts,))
         numbers = tuple(_numbers(item) for item in timings)
+        if any(str(message.get("object")).startswith("chat.") for message in messages):
+            # The choices of a chat share one prompt, though each of them tells its numbers.
+            numbers = (numbers[0], *(_sharing_prompt(one) for one in numbers[1:]))
         choices = messages[-1].get("choices")
         # Several choices in one body: the server reports the first one's numbers only.
         lone = len(messages) == 1 and isinstance(choices, list) and len(choices) > 1
@@ -79,6 +84,10 @@ def _numbers(timings: dict[str, Any]) -> RawNumbers:
         accepted=accepted,
         decode_milliseconds=timings.get("predicted_ms"),
     )
+
+
+def _sharing_prompt(numbers: RawNumbers) -> RawNumbers:
+    return msgspec.structs.replace(numbers, shares_prompt=True)
 
 
 def _prompt(timings: dict[str, Any]) -> Any:

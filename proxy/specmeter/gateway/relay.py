@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +15,6 @@ from specmeter.gateway.http1 import Field, Framing, Head
 from specmeter.gateway.stream_filter import UsageFilter
 from specmeter.transcript import Transcript, Unread
 
-EVENT_STREAM = b"text/event-stream"
 OK = 200
 _CHUNKED: Field = (b"Transfer-Encoding", b"chunked")
 
@@ -66,6 +67,8 @@ class Relay:
         self._as_sent = True
         """Whether the upstream's own framing goes to the client."""
         self._rechunk = False
+        self._ends_by_closing = False
+        """Whether the client can tell the answer's end only by the connection's."""
         self._unsent_head = b""
         """Goes out with the first piece of the body, or with `on_pause`."""
         self.begun = False
@@ -82,17 +85,18 @@ class Relay:
         fields = list(head.fields)
         untouched = self._filter is None
         if untouched and head.framing is Framing.CLOSE:
-            self.keep_alive = False
+            self._ends_by_closing = True
         elif untouched and head.framing is Framing.CHUNKED and not self._http_1_0:
             fields.append(_CHUNKED)
         elif not untouched or head.framing is Framing.CHUNKED:
             self._as_sent = False
             fields = [field for field in fields if field[0].lower() != b"content-length"]
             if self._http_1_0:
-                self.keep_alive = False
+                self._ends_by_closing = True
             else:
                 self._rechunk = True
                 fields.append(_CHUNKED)
+        self.keep_alive = self.keep_alive and not self._ends_by_closing
         if head.get(b"x-request-id") is None:
             fields.append((b"x-request-id", exchange.request_id.encode("utf-8", "surrogateescape")))
         self.begun = True
@@ -105,7 +109,7 @@ class Relay:
         if not exchange.completion or head.status != OK:
             self._filter = None
             return
-        streamed = (head.get(b"content-type") or b"").lower().startswith(EVENT_STREAM)
+        streamed = head.is_event_stream
         if not streamed:
             self._filter = None
         if (head.get(b"content-encoding") or b"identity").lower() != b"identity":
@@ -157,10 +161,18 @@ class Relay:
         self.on_pause()
         if self._filter is not None:
             self._write_payload(self._filter.flush())
-        if self._client.transport is not None:
-            # No clean end is made up: what is missing stays missing.
-            self._client.transport.close()
+        self._break_off()
         self._finish()
+
+    def _break_off(self) -> None:
+        """Close without a clean end: what is missing stays missing."""
+        transport = self._client.transport
+        if transport is None:
+            return
+        if self._ends_by_closing and (sock := transport.get_extra_info("socket")) is not None:
+            # Closing would be a clean end, so the connection is reset once all is sent.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.close()
 
     def _finish(self) -> None:
         if not self.finished.done():
