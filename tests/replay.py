@@ -69,3 +69,12 @@ def capture_names() -> list[str]:
 def model_list(name: str) -> bytes:
     """Return what the server of a capture answers to `/v1/models`."""
     return (CAPTURES / name).with_name("models.json").read_bytes()
+
+
+VLLM_STREAM = capture("vllm/chat_stream").body
+VLLM_STREAM_ASKED = (
+    capture("vllm/chat_stream_usage")
+    .body.replace(b"chatcmpl-a564d7f36ded23aa", b"chatcmpl-be5568a45654d027")
+    .replace(b"1795961505", b"1795961507")
+)
+"""The same stream with its usage chunk: id and time are those of the other capture."""

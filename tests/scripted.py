@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
+import ssl
 import struct
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from types import TracebackType
+from itertools import pairwise
 from typing import Self
 
 SECONDS = 10.0
@@ -141,48 +142,58 @@ class ScriptedUpstream:
     """For all paths that have none of their own."""
     scripts: dict[str, Script] = field(default_factory=dict)
     models: bytes = LIST_OF_NOTHING
+    port: int = 0
+    """Where it listens; 0 takes any port that is free."""
+    tls: ssl.SSLContext | None = None
     send_buffer: int = 0
     """Bytes that the system keeps of what is sent; 0 leaves it to the system."""
     requests: list[Request] = field(default_factory=list)
     probes: list[Request] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
     connections: int = 0
-    """Connections that were taken."""
-    open: int = 0
-    """Those that are still open."""
+    """Connections on which requests came, the probe's left out."""
     url: str = ""
 
     async def __aenter__(self) -> Self:
         self._tasks: set[asyncio.Task[None]] = set()
-        listener = socket.create_server(("127.0.0.1", 0))
+        self._counted: set[asyncio.StreamWriter] = set()
+        self._errors: list[Exception] = []
+        listener = socket.create_server(("127.0.0.1", self.port))
         if self.send_buffer:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.send_buffer)
-        self._server = await asyncio.start_server(self._connected, sock=listener, limit=2**20)
-        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        self._server = await asyncio.start_server(
+            self._connected, sock=listener, limit=2**20, ssl=self.tls
+        )
+        scheme = "https" if self.tls else "http"
+        self.url = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    @property
+    def open(self) -> int:
+        """Those of `connections` that are open."""
+        return len(self._counted)
+
+    async def __aexit__(self, *_: object) -> None:
         self._server.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for error in self._errors:
+            raise error
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        self.connections += 1
-        self.open += 1
         try:
             while await self._answer(reader, writer):
                 pass
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass  # the last one comes at the end of the test only
+        except Exception as error:  # noqa: BLE001 - told at the end of the test
+            self._errors.append(error)
         finally:
-            self.open -= 1
+            self._counted.discard(writer)
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
@@ -196,7 +207,9 @@ class ScriptedUpstream:
             await call.send(response(self.models))
             return True
         self.requests.append(request)
-        self.calls.append(call)
+        if writer not in self._counted:
+            self._counted.add(writer)
+            self.connections += 1
         script = script or self.script
         assert script is not None, f"nothing answers {path}"
         await script(call)
@@ -254,6 +267,12 @@ def cut(data: bytes, how: str, seed: int = 0) -> list[bytes]:
     return pieces
 
 
+def cut_at(data: bytes, positions: list[int]) -> list[bytes]:
+    """Cut bytes at these positions."""
+    edges = [0, *sorted(position % (len(data) + 1) for position in positions), len(data)]
+    return [data[start:end] for start, end in pairwise(edges)]
+
+
 def answer(*pieces: bytes) -> Script:
     """Make a script that reads the request and sends these bytes, piece by piece."""
 
@@ -288,3 +307,31 @@ def answer_and_reset(*pieces: bytes) -> Script:
 def event_stream(*pieces: bytes) -> Script:
     """Make a script that streams events, a chunk a piece."""
     return answer(head("200 OK", EVENTS, CHUNKED), *chunked(pieces))
+
+
+def then_hang(*pieces: bytes) -> Script:
+    """Send this, and then nothing more."""
+
+    async def script(call: Call) -> None:
+        await answer(*pieces)(call)
+        await call.gone()
+
+    return script
+
+
+class Gate:
+    """Streams a first event, and the rest once it is opened."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+
+    async def __call__(self, call: Call) -> None:
+        await call.body()
+        await call.send(head("200 OK", EVENTS, CHUNKED), chunk(b"data: 1\n\n"))
+        gone = asyncio.create_task(call.gone())
+        opened = asyncio.create_task(self.open.wait())
+        await asyncio.wait((gone, opened), return_when=asyncio.FIRST_COMPLETED)
+        gone.cancel()
+        opened.cancel()
+        if self.open.is_set():
+            await call.send(chunk(b"data: 2\n\n"), chunk(b""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,10 @@ MAX_MODELS = 100
 
 _TIMEOUT_SECONDS = 10.0
 _SPACING_SECONDS = 5.0
-"""An unknown model asks again at most this often."""
+"""An unknown model asks an upstream that is up at most this often."""
+
+_PATIENCE_SECONDS = 2.0
+"""How long whoever wants to know a model waits for the answers."""
 
 
 class Probe:
@@ -51,9 +55,10 @@ class Probe:
         self._probe_seconds = probe_seconds
         self._session: aiohttp.ClientSession | None = None
         self._keys = {one.name: _read_key(one) for one in upstreams}
-        self._round: asyncio.Task[None] | None = None
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        """One question to each upstream at a time."""
+        self._answered_at: dict[str, float] = {}
         self._rounds: asyncio.Task[None] | None = None
-        self._last_round = -float("inf")
 
     async def start(self) -> None:
         """Begin to ask; the first round is not waited for."""
@@ -65,34 +70,34 @@ class Probe:
 
     async def stop(self) -> None:
         """Stop asking."""
-        for task in (self._rounds, self._round):
-            if task is not None:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        tasks = [*self._asking.values(), *([self._rounds] if self._rounds else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         if self._session is not None:
             await self._session.close()
 
-    def may_ask_again(self) -> bool:
-        """Whether the last round is so long ago that another one may tell something new."""
-        return self._loop.time() - self._last_round >= _SPACING_SECONDS
+    def may_tell_more(self, upstream: Upstream) -> bool:
+        """Whether asking again may tell something new: it was not up, or that is a while ago."""
+        answered_at = self._answered_at.get(upstream.name, -float("inf"))
+        return upstream.up is not True or self._loop.time() - answered_at >= _SPACING_SECONDS
 
-    async def ask_again(self) -> None:
-        """Ask now, unless that was just done; wait for the answers."""
-        if self.may_ask_again():
-            await asyncio.shield(self._ask_all())
+    async def ask_again(self, upstreams: Sequence[Upstream]) -> None:
+        """Ask those that may tell something new, and wait a little for their answers."""
+        asked = [self._question(one) for one in upstreams if self.may_tell_more(one)]
+        if asked:
+            await asyncio.wait(asked, timeout=_PATIENCE_SECONDS)
 
-    def _ask_all(self) -> asyncio.Task[None]:
-        if self._round is None or self._round.done():
-            self._round = asyncio.create_task(self._ask_each(), name="specmeter-probe-round")
-        return self._round
-
-    async def _ask_each(self) -> None:
-        await asyncio.gather(*(self._ask(one) for one in self._upstreams))
-        self._last_round = self._loop.time()
+    def _question(self, upstream: Upstream) -> asyncio.Task[None]:
+        under_way = self._asking.get(upstream.name)
+        if under_way is None or under_way.done():
+            under_way = asyncio.create_task(self._ask(upstream), name="specmeter-probe-one")
+            self._asking[upstream.name] = under_way
+        return under_way
 
     async def _go_on(self) -> None:
         while True:
-            await self._ask_all()
+            await asyncio.wait([self._question(one) for one in self._upstreams])
             await asyncio.sleep(self._probe_seconds)
 
     async def _ask(self, upstream: Upstream) -> None:
@@ -108,6 +113,7 @@ class Probe:
                 )
             return
         upstream.up = True
+        self._answered_at[upstream.name] = self._loop.time()
         if was_up is not True:
             upstream.usage_unasked = None  # it may have been started in another way
             _log.info("upstream %s at %s answers", upstream.name, upstream.target.base_url)
@@ -140,7 +146,9 @@ def _reason(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
     if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
+        # The loop writes the address into the text, which stands in front of it already.
+        number = error.errno or 0
+        return (os.strerror(number) if number > 0 else error.strerror).lower()
     return str(error) or type(error).__name__
 
 

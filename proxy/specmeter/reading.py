@@ -85,6 +85,8 @@ class RawNumbers(msgspec.Struct, frozen=True):
     decode_milliseconds: Any = None
     sequences: int = 1
     """How many outputs `generated` sums up (a server that reports one number for n > 1)."""
+    shares_prompt: bool = False
+    """Whether the prompt is that of another completion of the same request."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -113,6 +115,8 @@ class Reading(msgspec.Struct, frozen=True):
     clock: Clock | None = None
     """Whose `decode_seconds` they are."""
     sequences: int = 1
+    shares_prompt: bool = False
+    """Whether the prompt's tokens count with another completion of the same request."""
     inconsistencies: tuple[Inconsistency, ...] = ()
 
     @property
@@ -227,6 +231,7 @@ def check(raw: RawNumbers) -> Reading:
         decode_seconds=seconds,
         clock=Clock.SERVER if seconds is not None else None,
         sequences=raw.sequences,
+        shares_prompt=raw.shares_prompt,
         inconsistencies=tuple(dict.fromkeys(faults)),
     )
 

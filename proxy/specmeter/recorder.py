@@ -108,7 +108,7 @@ class Recorder:
             bool(outcome.readings)
             and not upstream.settings.models
             and upstream.label_of(outcome.model) == OTHER_MODEL
-            and self._probe.may_ask_again()
+            and self._probe.may_tell_more(upstream)
         )
 
     async def _count_later(
@@ -116,7 +116,7 @@ class Recorder:
     ) -> None:
         """Count after asking which models there are: this one may be new."""
         try:
-            await self._probe.ask_again()
+            await self._probe.ask_again([upstream])
             self._count(upstream, exchange, outcome, finished_at)
         except Exception as error:  # noqa: BLE001 - as in `take`
             self._failed(upstream.name, error)

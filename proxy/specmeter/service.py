@@ -28,8 +28,6 @@ from specmeter.recorder import Observer, Recorder
 from specmeter.upstreams import OTHER_MODEL, Upstream, Upstreams
 
 _BACKLOG = 2048
-_CLOSE_SECONDS = 1.0
-"""For the last bytes of what specmeter answers itself."""
 
 _log = logging.getLogger("specmeter")
 
@@ -96,15 +94,15 @@ class Service:
             await self._admin.cleanup()
 
     async def _drain(self, server: DataServer) -> None:
-        server.close_idle()
         seconds = self._settings.drain_seconds
+        self._gateway.drain()
         try:
             async with asyncio.timeout(seconds):
-                await self._gateway.drain()
+                await server.drain()
         except TimeoutError:
-            cut_off = self._gateway.under_way
+            cut_off = len(server.connections)
             _log.warning("%d answers cut off after %g s of draining", cut_off, seconds)
-        await server.shutdown(_CLOSE_SECONDS)
+            await server.cut_off()
 
     def _expect_models(self, upstream: Upstream) -> None:
         for model in (*sorted(upstream.models), OTHER_MODEL):

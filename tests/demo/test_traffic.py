@@ -1,8 +1,8 @@
-import dataclasses
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeAlias
 
 import aiohttp
+import msgspec
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
@@ -39,7 +39,7 @@ class Proxy:
             upstream,
             streamed=body["stream"],
         )
-        other = dataclasses.replace(ours, reading=Reading(generated=7))
+        other = msgspec.structs.replace(ours, reading=Reading(generated=7))
         self.traffic.observe(other)
         self.traffic.observe(ours)
         if body["stream"]:

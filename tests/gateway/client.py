@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -77,7 +78,11 @@ class Client:
         if receive_buffer:
             plug.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         plug.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(plug, (parts.hostname, parts.port))
+        try:
+            await asyncio.get_running_loop().sock_connect(plug, (parts.hostname, parts.port))
+        except OSError:
+            plug.close()
+            raise
         return cls(*await asyncio.open_connection(sock=plug, limit=2**16))
 
     async def __aenter__(self) -> Self:
@@ -116,59 +121,72 @@ class Client:
     async def answer(self, method: str = "GET") -> Answer:
         """Read one answer to its end, or to where it breaks off."""
         answer = Answer()
+        raw, body = bytearray(), bytearray()
         async with asyncio.timeout(SECONDS):
             try:
-                await self._read(answer, method)
-            except asyncio.IncompleteReadError as error:
-                answer.raw += error.partial
+                await self._read_head(answer)
+                await self._read_body(answer, method, raw, body)
+                answer.complete = True
+            except asyncio.IncompleteReadError:
+                pass
             except ConnectionError:
                 answer.was_reset = True
+        answer.raw, answer.body = bytes(raw), bytes(body)
         return answer
 
-    async def _read(self, answer: Answer, method: str) -> None:
+    async def _read_head(self, answer: Answer) -> None:
         answer.head = await self._reader.readuntil(b"\r\n\r\n")
         while answer.status < 200 and answer.status != 101:
             answer.interim.append(answer.head)
             answer.head = await self._reader.readuntil(b"\r\n\r\n")
+
+    async def _read_body(
+        self, answer: Answer, method: str, raw: bytearray, body: bytearray
+    ) -> None:
         coding, lengths = answer.all(b"transfer-encoding"), answer.all(b"content-length")
         assert len(coding) + len(lengths) <= 1 or method == "HEAD", "ambiguous framing"
         if method == "HEAD" or answer.status in (204, 304):
-            pass
-        elif coding:
+            return
+        if coding:
             assert coding == [b"chunked"]
-            await self._read_chunks(answer)
+            await self._read_chunks(raw, body)
         elif lengths:
-            answer.raw = await self._exactly(answer, int(lengths[0]))
-            answer.body = answer.raw
+            await self._read_onto(int(lengths[0]), raw, body)
         else:
             assert answer.closes, "no framing, and the connection stays open"
             while piece := await self._reader.read(65536):
-                answer.raw += piece
-                answer.body = answer.raw
-        answer.complete = True
+                raw += piece
+                body += piece
 
-    async def _exactly(self, answer: Answer, size: int) -> bytes:
-        try:
-            return await self._reader.readexactly(size)
-        except asyncio.IncompleteReadError as error:
-            answer.body += error.partial
-            raise
+    async def _read_onto(self, size: int, *targets: bytearray) -> None:
+        """Read so many bytes, and keep what comes of them."""
+        while size:
+            piece = await self._reader.read(min(size, 65536))
+            if not piece:
+                raise asyncio.IncompleteReadError(b"", size)
+            size -= len(piece)
+            for target in targets:
+                target.extend(piece)
 
-    async def _read_chunks(self, answer: Answer) -> None:
+    async def _read_chunks(self, raw: bytearray, body: bytearray) -> None:
         while True:
-            line = await self._reader.readuntil(b"\r\n")
-            answer.raw += line
+            line = await self._line(raw)
             size = int(line.partition(b";")[0], 16)
             if not size:
                 break
-            content = await self._exactly(answer, size)
-            answer.body += content
-            answer.raw += content
-            answer.raw += (end := await self._reader.readexactly(2))
-            assert end == b"\r\n"
-        while line != b"\r\n":  # trailers
+            await self._read_onto(size, raw, body)
+            assert await self._line(raw) == b"\r\n"
+        while await self._line(raw) != b"\r\n":  # trailers
+            pass
+
+    async def _line(self, raw: bytearray) -> bytes:
+        try:
             line = await self._reader.readuntil(b"\r\n")
-            answer.raw += line
+        except asyncio.IncompleteReadError as error:
+            raw += error.partial
+            raise
+        raw += line
+        return line
 
     async def ended(self) -> bool:
         """Wait for the other side to end the connection; tell whether nothing came before."""
@@ -185,10 +203,8 @@ class Client:
     async def close(self) -> None:
         """Leave in good order."""
         self._writer.close()
-        try:
+        with contextlib.suppress(ConnectionError):
             await self._writer.wait_closed()
-        except ConnectionError:
-            pass
 
 
 def request(

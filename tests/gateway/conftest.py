@@ -34,7 +34,7 @@ async def nothing_left() -> AsyncIterator[None]:
     yield
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(2):
-            while len(asyncio.all_tasks()) > 1 or sockets() > before:
+            while len(asyncio.all_tasks()) > 1 or sockets() > before:  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
     assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
     assert sockets() <= before

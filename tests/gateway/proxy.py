@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -74,27 +75,42 @@ class Proxy:
 
 
 @asynccontextmanager
-async def running(*urls: str, **settings: Any) -> AsyncIterator[Proxy]:
+async def running(*urls: str, wait_for_probe: bool = True, **settings: Any) -> AsyncIterator[Proxy]:
     """Run specmeter in front of one server or several.
 
     Args:
         urls: The servers; several are named a, b, c…
+        wait_for_probe: Whether every server has to have been asked for its models first.
         settings: Keys of Settings, and keys of Upstream for all of them.
     """
     of_upstream = {key: settings.pop(key) for key in list(settings) if key in _UPSTREAM_KEYS}
-    names = [{"name": "abcdef"[index]} if len(urls) > 1 else {} for index in range(len(urls))]
-    upstreams = tuple(
-        Upstream(url=url, **name, **of_upstream) for url, name in zip(urls, names, strict=True)
-    )
-    options = {"listen": ANY_PORT, "admin": ANY_PORT, "drain_seconds": 1.0, "probe_seconds": 3600.0}
+    if len(urls) == 1:
+        upstreams: tuple[Upstream, ...] = (Upstream(url=urls[0], **of_upstream),)
+    else:
+        named = zip("abcdef", urls, strict=False)
+        upstreams = tuple(Upstream(name=name, url=url, **of_upstream) for name, url in named)
+    options: dict[str, Any] = {
+        "listen": ANY_PORT,
+        "admin": ANY_PORT,
+        "drain_seconds": 1.0,
+        "probe_seconds": 3600.0,
+    }
     seen: list[Completion] = []
     service = Service(Settings(upstream=upstreams, **(options | settings)), [seen.append])
     await service.start()
     try:
-        await until(lambda: all(one.up is not None for one in service.upstreams.all))
+        if wait_for_probe:
+            await until(lambda: all(one.up is not None for one in service.upstreams.all))
         yield Proxy(service, seen)
     finally:
         await service.stop()
+
+
+def keep_little(proxy: Proxy) -> None:
+    """Have the system keep little of what the proxy sends to clients."""
+    assert proxy.service._data is not None
+    for listener in proxy.service._data.sockets:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
 
 
 async def until(condition: Callable[[], bool], seconds: float = SECONDS) -> None:
@@ -104,7 +120,7 @@ async def until(condition: Callable[[], bool], seconds: float = SECONDS) -> None
         TimeoutError: It did not come true.
     """
     async with asyncio.timeout(seconds):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - what is waited for tells nobody
             await asyncio.sleep(0.002)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.gateway.checks import numbers_counted
 from tests.gateway.client import Answer, ask
-from tests.gateway.expected import EXPECTED, STATUS, UNREAD, Numbers
-from tests.gateway.proxy import Metrics, Proxy, running
+from tests.gateway.expected import EXPECTED, STATUS, UNREAD
+from tests.gateway.proxy import Proxy, running
 from tests.replay import FRAMING, Capture, capture, capture_names, model_list
 from tests.scripted import (
     CHUNKED,
@@ -36,10 +37,8 @@ def replay(taken: Capture, how: str) -> Script:
     """Make a script that answers as the server did."""
     body = pieces(taken.body, how)
     framed = chunked(body) if taken.is_chunked else body
-    if how == "whole":  # head and body together, too
-        framed = [taken.head + b"".join(framed)]
-    else:
-        framed = [taken.head, *framed]
+    together = how == "whole"  # head and body in one piece, too
+    framed = [taken.head + b"".join(framed)] if together else [taken.head, *framed]
     return answer_and_close(*framed) if taken.closes else answer(*framed)
 
 
@@ -50,30 +49,6 @@ async def through(proxy: Proxy, taken: Capture) -> Answer:
 def forwarded(got: Answer) -> list[tuple[bytes, bytes]]:
     """The headers that the client got, without those that specmeter may add."""
     return [item for item in got.fields if item[0].lower() not in {*FRAMING, b"x-request-id"}]
-
-
-def check(metrics: Metrics, numbers: Numbers) -> None:
-    """Compare the counters of a single completion with what its response says."""
-    one = metrics.total
-    assert metrics.by("completions_total", "speculation") == {numbers.speculation: 1}
-    assert one("generated_tokens_total") == numbers.generated
-    assert one("prompt_tokens_total") == numbers.prompt
-    assert one("cached_prompt_tokens_total") == (numbers.cached or 0)
-    assert one("spec_decode_num_draft_tokens_total") == (numbers.drafted or 0)
-    assert one("spec_decode_num_accepted_tokens_total") == (numbers.accepted or 0)
-    assert one("target_steps_total") == (numbers.steps or 0)
-    assert one("target_step_tokens_total") == (numbers.generated if numbers.steps else 0)
-    assert one("spec_decode_num_drafts_total") == numbers.rounds
-    per_position = metrics.by("spec_decode_num_accepted_tokens_per_pos_total", "position")
-    assert per_position == {str(at): number for at, number in enumerate(numbers.positions)}
-    if numbers.seconds is not None:
-        assert one("decode_seconds_total") == pytest.approx(numbers.seconds, rel=1e-12)
-        assert one("decode_tokens_total") == numbers.generated - 1
-    unread, inconsistent = numbers.unread, numbers.inconsistent
-    assert metrics.by("unread_completions_total", "reason") == ({unread: 1} if unread else {})
-    assert metrics.by("inconsistent_completions_total", "reason") == (
-        {inconsistent: 1} if inconsistent else {}
-    )
 
 
 def test_every_capture_is_covered() -> None:
@@ -103,7 +78,7 @@ async def test_capture(upstream: ScriptedUpstream, name: str, how: str) -> None:
     assert metrics.by("upstream_failures_total", "reason") == {}
     assert metrics.by("client_left_total", "endpoint") == {}
     if name in EXPECTED:
-        check(metrics, EXPECTED[name])
+        numbers_counted(metrics, EXPECTED[name])
         model = "smol" if name.startswith("vllm") else "smollm2-135m"
         assert set(metrics.by("completions_total", "model_name")) == {model}
     else:

@@ -3,10 +3,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from specmeter.demo.llama_server import LlamaServer
-from tests.llama import draft_simple_llama, llama_model, ngram_mod_llama, plain_llama
 from tests.real.proxy import Proxy, running_proxy
-
-__all__ = ["draft_simple_llama", "llama_model", "ngram_mod_llama", "plain_llama"]
 
 
 @pytest.fixture(params=["plain_llama", "ngram_mod_llama", "draft_simple_llama"])

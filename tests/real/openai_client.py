@@ -24,7 +24,10 @@ ENDLESS: dict[str, Any] = CHAT | {"max_tokens": 512, "extra_body": {"ignore_eos"
 TOO_LONG: dict[str, Any] = {"model": MODEL, "prompt": COLOURS * 40}
 """More than the context holds."""
 
-WEATHER: dict[str, Any] = {
+USAGE: Any = {"include_usage": True}
+"""The client's own types cannot tell that this, and the two below, are of theirs."""
+
+WEATHER: Any = {
     "type": "function",
     "function": {
         "name": "get_weather",
@@ -36,7 +39,7 @@ WEATHER: dict[str, Any] = {
     },
 }
 
-YES_OR_NO: dict[str, Any] = {
+YES_OR_NO: Any = {
     "type": "json_schema",
     "json_schema": {
         "name": "yes_or_no",

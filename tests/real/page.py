@@ -10,9 +10,7 @@ class Page:
 
     def __init__(self, text: str) -> None:
         self._samples = [
-            sample
-            for family in text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
-            for sample in family.samples
+            sample for family in text_string_to_metric_families(text) for sample in family.samples
         ]
 
     def values(self, name: str, **labels: str) -> list[float]:

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import aiohttp
 
-from specmeter.config import load
+from specmeter.config import Settings, Upstream
 from specmeter.meter.completion import Completion
 from specmeter.service import Service
 from tests.real.page import Counts, Page, server_counts
@@ -50,16 +49,32 @@ class Proxy:
             return answer
 
     async def is_ready(self) -> bool:
+        """Whether the server has answered the proxy."""
         async with self.client.get(f"{self.admin_url}/readyz") as response:
             return response.status == 200
 
+    async def has_counted(self) -> bool:
+        """Whether any completion was metered."""
+        return bool(self.completions)
+
 
 @asynccontextmanager
-async def running_proxy(url: str, *, ready: bool = True, **flags: Any) -> AsyncIterator[Proxy]:
-    """Run the proxy for the length of the block; `ready` waits until the server has answered."""
-    addresses = {"listen": "127.0.0.1:0", "admin": "127.0.0.1:0"}
+async def running_proxy(
+    url: str, *, models: tuple[str, ...] = (), ready: bool = True
+) -> AsyncIterator[Proxy]:
+    """Run the proxy for the length of the block.
+
+    Args:
+        url: The server's.
+        models: As the configuration lists them; none leaves that to the server.
+        ready: Whether to wait until the server has answered.
+    """
     completions: list[Completion] = []
-    settings = load(None, {}, {"upstream": url} | addresses | flags).settings
+    settings = Settings(
+        upstream=(Upstream(url=url, models=models),),
+        listen="127.0.0.1:0",
+        admin="127.0.0.1:0",
+    )
     service = Service(settings, observers=[completions.append])
     await service.start()
     try:
@@ -79,7 +94,7 @@ async def until(is_so: Callable[[], Awaitable[bool]], seconds: float = WAIT_SECO
         TimeoutError: It was not, for so long.
     """
     async with asyncio.timeout(seconds):
-        while not await is_so():
+        while not await is_so():  # noqa: ASYNC110 - nothing else tells
             await asyncio.sleep(0.02)
 
 

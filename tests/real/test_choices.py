@@ -6,7 +6,7 @@ import pytest
 
 from specmeter.demo.llama_server import LlamaServer
 from tests.real.page import proxy_counts
-from tests.real.proxy import running_proxy
+from tests.real.proxy import Proxy, running_proxy
 from tests.real.requests import COLOURS
 
 CHAT = {
@@ -19,17 +19,32 @@ CHAT = {
 
 @pytest.mark.parametrize("usage", [True, False])
 async def test_streamed_choices_all_count(llama: LlamaServer, *, usage: bool) -> None:
-    """Each choice of a stream brings its own numbers, of a prompt that counts once."""
+    """Each choice of a stream brings its own numbers, and their sums are the server's."""
     async with running_proxy(llama.url) as proxy:
         before = await proxy.server_counts()
         options = {"stream_options": {"include_usage": True}} if usage else {}
         await proxy.post("/v1/chat/completions", **CHAT, **options, stream=True)
         gained = (await proxy.server_counts()).since(before)
         page = await proxy.page()
+    counts = proxy_counts(page)
     assert len(proxy.completions) == 2
-    assert proxy_counts(page) == gained
+    assert (counts.generated, counts.drafted, counts.accepted) == (
+        gained.generated,
+        gained.drafted,
+        gained.accepted,
+    )
     assert gained.generated > 0
     assert page.total("specmeter_unread_completions_total") == 0
+
+
+async def test_prompt_of_several_choices_counts_once(plain_proxy: Proxy) -> None:
+    """The choices of a chat have one prompt, though each of them tells its numbers."""
+    before = await plain_proxy.server_counts()
+    await plain_proxy.post("/v1/chat/completions", **CHAT, stream=True)
+    gained = (await plain_proxy.server_counts()).since(before)
+    counts = proxy_counts(await plain_proxy.page())
+    assert gained.prompt > 0
+    assert (counts.prompt, counts.cached_prompt) == (gained.prompt, gained.cached_prompt)
 
 
 async def test_unstreamed_choices_but_one_are_missed_openly(llama: LlamaServer) -> None:

@@ -1,5 +1,6 @@
 """What the proxy counts is what the server counts of itself, to the token."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,8 +9,8 @@ import pytest
 from specmeter.demo.llama_server import LlamaServer
 from specmeter.meter.completion import Completion
 from tests.real.page import Counts, Page, proxy_counts
-from tests.real.proxy import running_proxy
-from tests.real.requests import REPORTING, SILENT, Ask
+from tests.real.proxy import Proxy, running_proxy
+from tests.real.requests import REPORTING, SILENT, Ask, text
 
 
 @dataclass(frozen=True)
@@ -116,3 +117,13 @@ async def test_answers_without_numbers_count_their_tokens(ngram_mod_llama: Llama
     assert page.total("specmeter_target_steps_total") == 0
     assert page.total("specmeter_request_acceptance_ratio_count") == 0
     assert page.total("specmeter_unread_completions_total") == 0
+
+
+async def test_answer_without_the_fields_asked_away_is_unread(plain_proxy: Proxy) -> None:
+    """A client may have the server leave the numbers out; the completion is counted as unread."""
+    body = text("One", max_tokens=2, response_fields=["content"])
+    assert json.loads(await plain_proxy.post("/completion", **body)).keys() == {"content"}
+    page = await plain_proxy.page()
+    assert plain_proxy.completions == []
+    assert page.total("specmeter_unread_completions_total", reason="no_numbers") == 1
+    assert page.total("specmeter_unread_completions_total") == 1

@@ -14,6 +14,7 @@ from tests.real.openai_client import (
     CHAT,
     MODEL,
     TOO_LONG,
+    USAGE,
     WEATHER,
     YES_OR_NO,
     async_client,
@@ -32,8 +33,7 @@ def chat_stream(client: OpenAI) -> Any:
 
 
 def chat_stream_with_usage(client: OpenAI) -> Any:
-    options = {"include_usage": True}
-    with client.chat.completions.create(**CHAT, stream=True, stream_options=options) as stream:
+    with client.chat.completions.create(**CHAT, stream=True, stream_options=USAGE) as stream:
         return list(stream)
 
 
@@ -180,10 +180,10 @@ async def test_errors_are_the_servers(
 
 async def test_request_id_is_given_or_kept(plain_proxy: Proxy) -> None:
     """Every answer has a request id: the client's own if it sent one."""
-    with sync_client(plain_proxy.url) as client:
+    async with async_client(plain_proxy.url) as client:
         raw = client.chat.completions.with_raw_response
-        made = await asyncio.to_thread(raw.create, **CHAT)
-        kept = await asyncio.to_thread(raw.create, **CHAT, extra_headers={"X-Request-ID": "my-id"})
+        made = await raw.create(**CHAT)
+        kept = await raw.create(**CHAT, extra_headers={"X-Request-ID": "my-id"})
     assert made.headers["x-request-id"]
     assert made.parse()._request_id == made.headers["x-request-id"]
     assert kept.headers["x-request-id"] == "my-id"
@@ -196,7 +196,7 @@ async def test_async_client_streams(plain_llama: LlamaServer, plain_proxy: Proxy
         async with (
             async_client(url) as client,
             await client.chat.completions.create(
-                **CHAT, stream=True, stream_options={"include_usage": True}
+                **CHAT, stream=True, stream_options=USAGE
             ) as stream,
         ):
             pieces.append([plain(piece) async for piece in stream])
@@ -215,9 +215,8 @@ async def test_eight_requests_at_once(plain_proxy: Proxy) -> None:
 
         async def stream() -> int:
             tokens = 0
-            options = {"include_usage": True}
             async with await client.chat.completions.create(
-                **CHAT, stream=True, stream_options=options
+                **CHAT, stream=True, stream_options=USAGE
             ) as pieces:
                 async for piece in pieces:
                     tokens += piece.usage.completion_tokens if piece.usage else 0

@@ -82,6 +82,15 @@ def test_a_drafted_completion(meter: Meter, registry: CollectorRegistry) -> None
     assert [value(registry, per_position, position=str(i)) for i in range(3)] == [40, 17, 7]
 
 
+def test_a_shared_prompt_counts_once(meter: Meter, registry: CollectorRegistry) -> None:
+    """Two outputs of one request had one prompt."""
+    for shares in (False, True):
+        meter.count(completion(generated=8, prompt=41, cached_prompt=30, shares_prompt=shares))
+    assert value(registry, "generated_tokens_total") == 16
+    assert value(registry, "prompt_tokens_total") == 41
+    assert value(registry, "cached_prompt_tokens_total") == 30
+
+
 def test_unknown_is_absent(meter: Meter, registry: CollectorRegistry) -> None:
     """A completion that does not report adds tokens, and nothing to steps, drafts or ratios."""
     meter.count(completion(generated=24, prompt=32))

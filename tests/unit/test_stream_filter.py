@@ -17,7 +17,7 @@ from specmeter.backends.sglang import Sglang
 from specmeter.backends.vllm import Vllm
 from specmeter.gateway.stream_filter import StreamFilter
 from tests import sglang_answers as sglang
-from tests.replay import capture, capture_names
+from tests.replay import VLLM_STREAM, VLLM_STREAM_ASKED, capture, capture_names
 
 CONTENT = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n'
 FINISH = b'data: {"choices":[{"index":0,"delta":{"content":"b"},"finish_reason":"stop"}]}\n\n'
@@ -150,15 +150,6 @@ def test_captured_streams(name: str) -> None:
     assert filtered(undo(Sglang(), {}), body) == body
 
 
-UNASKED = capture("vllm/chat_stream").body
-ASKED = (
-    capture("vllm/chat_stream_usage")
-    .body.replace(b"chatcmpl-a564d7f36ded23aa", b"chatcmpl-be5568a45654d027")
-    .replace(b"1795961505", b"1795961507")
-)
-"""The same stream with its usage chunk: id and time are those of the other capture."""
-
-
 def with_running_usage(stream: bytes) -> bytes:
     """Return the stream as vLLM sends it with usage on every chunk, behind the choices."""
     counts = itertools.count()
@@ -198,8 +189,8 @@ def sglang_cases() -> list[tuple[str, Undo, bytes, bytes]]:
 
 
 CASES = [
-    ("vllm", VLLM, ASKED, UNASKED),
-    ("vllm, running usage", VLLM_RUNNING, with_running_usage(ASKED), UNASKED),
+    ("vllm", VLLM, VLLM_STREAM_ASKED, VLLM_STREAM),
+    ("vllm, running usage", VLLM_RUNNING, with_running_usage(VLLM_STREAM_ASKED), VLLM_STREAM),
     *sglang_cases(),
 ]
 

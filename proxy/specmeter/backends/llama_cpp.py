@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from specmeter.backends.base import Extract, Message
 from specmeter.backends.timings import Timings, last_timings, read_timings
 from specmeter.backends.usage import find_usage
@@ -41,6 +43,9 @@ class LlamaCpp:
         if not timings:
             return self._without_timings(messages)
         numbers = tuple(self._read(item) for item in timings)
+        if any(str(message.get("object")).startswith("chat.") for message in messages):
+            # The choices of a chat share one prompt, though each of them tells its numbers.
+            numbers = (numbers[0], *(replace(one, shares_prompt=True) for one in numbers[1:]))
         choices = messages[-1].get("choices")
         # Several choices in one body: the server reports the first one's numbers only.
         lone = len(messages) == 1 and isinstance(choices, list) and len(choices) > 1

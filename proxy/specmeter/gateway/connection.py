@@ -84,6 +84,16 @@ class Connection(asyncio.Protocol):
             self._writable = self.loop.create_future()
             await self._writable
 
+    def end_request(self) -> None:
+        """Note that the whole request is out: now it is the upstream's turn."""
+        self.request_sent = True
+        self.last_active = self.loop.time()
+
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether it is the client that is slow: to take the answer, or to send its request."""
+        return self.reading_paused or not (self.request_sent or self._writing_paused)
+
     def pause_reading(self) -> None:
         """Let the upstream wait: the client is slower."""
         if self._transport is not None and not self.reading_paused:
@@ -133,7 +143,9 @@ class Connection(asyncio.Protocol):
             else:
                 self._feed_body(self._body, data)
         except ProtocolError as error:
-            self.fail(Reason.PROTOCOL, f"broke HTTP: {error}")
+            self.fail(
+                Reason.PROTOCOL, f"broke HTTP: {error}. Is it an HTTP server that listens there?"
+            )
 
     def _feed_head(self, data: bytes) -> None:
         block = self._head_bytes + data if self._head_bytes else data
@@ -172,7 +184,10 @@ class Connection(asyncio.Protocol):
     def _end(self, *, clean: bool) -> None:
         """The answer is complete; `clean` if nothing came after it."""
         receiver, self._receiver = self._receiver, None
-        keep_alive = self._head is not None and self._head.keep_alive
+        head = self._head
+        # llama.cpp closes after a stream without saying so: the next request on it would meet the
+        # closing, and may not be repeated.
+        keep_alive = head is not None and head.keep_alive and not head.is_event_stream
         self.reusable = clean and keep_alive and self.request_sent and self.is_open
         if receiver is not None:
             receiver.on_end()
@@ -190,9 +205,14 @@ class Connection(asyncio.Protocol):
         if isinstance(self._body, CloseBody) and exc is None:
             self._end(clean=False)
         elif self._body is None:
-            self.fail(Reason.CLOSED_EARLY, "closed the connection before it answered")
+            self.fail(
+                Reason.CLOSED_EARLY,
+                "closed the connection before it answered. Its log may say why.",
+            )
         else:
-            self.fail(Reason.BROKEN_OFF, "broke off in the middle of its answer")
+            self.fail(
+                Reason.BROKEN_OFF, "broke off in the middle of its answer. Its log may say why."
+            )
 
     def pause_writing(self) -> None:
         """Note that the upstream is slow to take the request."""

@@ -88,7 +88,7 @@ async def _carry(
         connection.send(first, relay, to_head_request=call.request.method == "HEAD")
         call.exchange.sent_at = connection.last_active
         if call.upload.complete:
-            connection.request_sent = True
+            connection.end_request()
         else:
             await _send_rest(call.upload, connection, relay)
         await relay.finished
@@ -122,10 +122,13 @@ def _watch_silence(connection: Connection, idle_seconds: float) -> asyncio.Task[
     async def watch() -> None:
         while True:
             silent = connection.loop.time() - connection.last_active
-            if connection.reading_paused:
-                silent = 0.0  # the client is the slow one
+            if connection.waits_for_client:
+                silent = 0.0
             if silent >= idle_seconds:
-                connection.fail(Reason.SILENT, f"was silent for {idle_seconds:g} s (idle_seconds)")
+                connection.fail(
+                    Reason.SILENT,
+                    f"was silent for {idle_seconds:g} s. Raise idle_seconds if it may take longer.",
+                )
                 return
             await asyncio.sleep(idle_seconds - silent)
 

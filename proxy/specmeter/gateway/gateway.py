@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
 import orjson
-from aiohttp import web
+from aiohttp import HttpVersion10, HttpVersion11, web
 
 from specmeter.gateway.answers import RefusedError, Relayed, own_answer
 from specmeter.gateway.endpoints import MODELS, OTHER, endpoint_of, is_completion
@@ -21,6 +21,8 @@ from specmeter.gateway.request import RequestIds, model_in_body, model_in_query
 from specmeter.gateway.upload import Upload
 from specmeter.upstreams import Upstream, Upstreams
 
+_VERSIONS = (HttpVersion11, HttpVersion10)
+
 
 class Gateway:
     """Answers the requests of the data listener.
@@ -30,7 +32,7 @@ class Gateway:
         upstreams: Where requests go.
         limits: How much of an answer is copied.
         on_exchange: Gets every request once it has ended; must not raise.
-        ask_models_again: Has the upstreams asked for their models.
+        ask_models_again: Has upstreams asked for their models.
     """
 
     def __init__(
@@ -39,7 +41,7 @@ class Gateway:
         upstreams: Upstreams,
         limits: Limits,
         on_exchange: Callable[[Exchange], None],
-        ask_models_again: Callable[[], Awaitable[None]],
+        ask_models_again: Callable[[Sequence[Upstream]], Awaitable[None]],
     ) -> None:
         self._loop = loop
         self._upstreams = upstreams
@@ -47,7 +49,6 @@ class Gateway:
         self._on_exchange = on_exchange
         self._ask_models_again = ask_models_again
         self._draining = False
-        self._idle = asyncio.Event()
         self._new_request_id = RequestIds().new
         self._relayed_and_open = Relayed(keep_alive=True)
         self._relayed_and_closed = Relayed(keep_alive=False)
@@ -79,20 +80,21 @@ class Gateway:
             body = error_body(error.status, str(error), f"upstream_{error.reason}")
             return self._own(call, error.status, body, error.reason)
         except web.RequestPayloadError as error:
+            if exchange.answered_at is not None:
+                _break_off(protocol)
+                return self._relayed_and_closed
             exchange.ending = Ending.COMPLETE
             body = error_body(400, f"the request's body is broken: {error}", "bad_request")
-            return self._own(call, 400, body, "bad_request")
+            return self._own(call, 400, body, "bad_request", closes=True)
         except Exception:
             exchange.ending = Ending.COMPLETE
             exchange.code = 500
-            if exchange.answered_at is not None and protocol.transport is not None:
-                protocol.transport.close()  # no error page into the middle of an answer
+            if exchange.answered_at is not None:
+                _break_off(protocol)
             raise
         finally:
             protocol.busy = False
             self.under_way -= 1
-            if not self.under_way:
-                self._idle.set()
             exchange.ended_at = loop.time()
             self._on_exchange(exchange)
 
@@ -103,12 +105,9 @@ class Gateway:
         exchange.ending = Ending.COMPLETE
         self._on_exchange(exchange)
 
-    async def drain(self) -> None:
-        """Wait until nothing is under way; from now on connections close after an answer."""
+    def drain(self) -> None:
+        """From now on close each connection after its answer."""
         self._draining = True
-        while self.under_way:
-            self._idle.clear()
-            await self._idle.wait()
 
     async def _answer(self, call: Call) -> web.StreamResponse:
         _refuse_what_is_no_request(call.request)
@@ -123,6 +122,8 @@ class Gateway:
         relay = await forward(call, upstream, self._limits)
         if relay.usage_unasked is not None:
             upstream.usage_unasked = relay.usage_unasked
+        if call.protocol.writing_paused:
+            await call.protocol.until_taken()  # else answers could pile up behind a slow client
         stays_open = relay.keep_alive and not self._draining
         return self._relayed_and_open if stays_open else self._relayed_and_closed
 
@@ -138,7 +139,7 @@ class Gateway:
             model = model_in_body(call.upload.begun)
         upstream = self._upstreams.serving(model)
         if upstream is None:
-            await self._ask_models_again()
+            await self._ask_models_again(self._upstreams.all)
             upstream = self._upstreams.serving(model)
         if upstream is None:
             known = ", ".join(self._upstreams.models()) or "none (no upstream has listed any yet)"
@@ -171,7 +172,7 @@ class Gateway:
         return complete
 
     async def _list_models(self) -> bytes:
-        await self._ask_models_again()
+        await self._ask_models_again(self._upstreams.all)
         models = [
             {"id": model, "object": "model", "created": 0, "owned_by": one.name}
             for one in self._upstreams.all
@@ -179,8 +180,17 @@ class Gateway:
         ]
         return orjson.dumps({"object": "list", "data": models})
 
-    def _own(self, call: Call, status: int, body: bytes, error: str | None) -> web.Response:
-        return own_answer(call.exchange, status, body, error=error, keep_alive=not self._draining)
+    def _own(
+        self, call: Call, status: int, body: bytes, error: str | None, *, closes: bool = False
+    ) -> web.Response:
+        keep_alive = not (closes or self._draining)
+        return own_answer(call.exchange, status, body, error=error, keep_alive=keep_alive)
+
+
+def _break_off(protocol: DataProtocol) -> None:
+    """Close without a clean end, so that nothing is written into the middle of an answer."""
+    if protocol.transport is not None:
+        protocol.transport.abort()
 
 
 def _refuse_what_is_no_request(request: web.BaseRequest) -> None:
@@ -192,5 +202,12 @@ def _refuse_what_is_no_request(request: web.BaseRequest) -> None:
             "(base URL http://HOST:PORT/v1), not through HTTP_PROXY",
             "not_a_forward_proxy",
         )
-    if request.headers.get("Upgrade", "").lower() == "websocket":
+    if request.version not in _VERSIONS:
+        raise RefusedError(505, "send the request in HTTP/1.1 or HTTP/1.0", "http_version")
+    headers = request.headers
+    if headers.get("Upgrade", "").lower() == "websocket":
         raise RefusedError(501, "WebSocket connections are not forwarded", "no_websocket")
+    if headers.get("Transfer-Encoding", "chunked").lower() != "chunked":
+        raise RefusedError(
+            501, "the only transfer coding that is forwarded is chunked", "transfer_coding"
+        )

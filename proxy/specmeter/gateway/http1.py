@@ -75,6 +75,16 @@ class Head:
     keep_alive: bool
     """Whether the upstream will take another request on this connection."""
 
+    @property
+    def is_event_stream(self) -> bool:
+        """Whether the body is a stream of server-sent events."""
+        return self.content_type.startswith(b"text/event-stream")
+
+    @property
+    def content_type(self) -> bytes:
+        """What the body is, in lower case, maybe with parameters; empty if it is not said."""
+        return (self.get(b"content-type") or b"").lower()
+
     def get(self, name: bytes) -> bytes | None:
         """Return the first value of a header (its name in lower case)."""
         return next((value for key, value in self.fields if key.lower() == name), None)
@@ -130,6 +140,8 @@ def parse_head(block: bytes, *, to_head_request: bool) -> Head:
     else:
         stays_open = b"keep-alive" in connection and framing is not Framing.CHUNKED
     if (lengths := of_framing.get(b"content-length")) is not None:
+        # RFC 9112, 6.3: an answer with both framings is not to be trusted for another one.
+        stays_open = stays_open and framing is not Framing.CHUNKED
         holds = framing is Framing.LENGTH or bodiless
         if not holds or len(lengths) > 1:
             fields = _with_one_length(fields, wanted=holds)

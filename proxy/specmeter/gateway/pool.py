@@ -82,6 +82,7 @@ class Pool:
         if self._closed or not connection.reusable or not connection.is_open:
             connection.close()
             return
+        connection.resume_reading()  # else nobody would, and its next answer never came
         loop = self._loop
         connection.idle_since = loop.time()
         self._idle.append(connection)
@@ -109,7 +110,7 @@ class Pool:
 def _plain(error: Exception) -> str:
     """Say what went wrong without the address, which may be a list of them."""
     if isinstance(error, ssl.SSLError):
-        return f"TLS failed: {error.reason or error}".replace("_", " ").lower()
+        return f"TLS failed: {str(error.reason or error).replace('_', ' ').lower()}"
     if isinstance(error, OSError) and error.strerror and error.errno is not None:
         return error.strerror.lower()
     return str(error).lower() or type(error).__name__

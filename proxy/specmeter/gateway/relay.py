@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,7 +18,6 @@ from specmeter.gateway.http1 import Field, Framing, Head
 from specmeter.gateway.stream_filter import Filter, StreamFilter
 from specmeter.transcript import Transcript, Unread
 
-EVENT_STREAM = b"text/event-stream"
 JSON_LINES = b"application/x-ndjson"
 JSON = b"application/json"
 OK = 200
@@ -75,6 +76,8 @@ class Relay:
         self._rechunk = False
         self._waiting: Head | None = None
         """A head that waits until the length of its body is known."""
+        self._ends_by_closing = False
+        """Whether the client can tell the answer's end only by the connection's."""
         self._unsent_head = b""
         """Goes out with the first piece of the body, or with `on_pause`."""
         self.begun = False
@@ -103,17 +106,18 @@ class Relay:
         if length is not None:
             fields = [_with_length(field, length) for field in fields]
         elif untouched and head.framing is Framing.CLOSE:
-            self.keep_alive = False
+            self._ends_by_closing = True
         elif untouched and head.framing is Framing.CHUNKED and not self._http_1_0:
             fields.append(_CHUNKED)
         elif not untouched or head.framing is Framing.CHUNKED:
             self._as_sent = False
             fields = [field for field in fields if field[0].lower() != _LENGTH]
             if self._http_1_0:
-                self.keep_alive = False
+                self._ends_by_closing = True
             else:
                 self._rechunk = True
                 fields.append(_CHUNKED)
+        self.keep_alive = self.keep_alive and not self._ends_by_closing
         if head.get(b"x-request-id") is None:
             fields.append((b"x-request-id", exchange.request_id.encode("utf-8", "surrogateescape")))
         self._unsent_head = _head_bytes(head, fields, self._http_1_0, self.keep_alive)
@@ -127,19 +131,18 @@ class Relay:
         if (head.get(b"content-encoding") or b"identity").lower() != b"identity":
             exchange.unread = Unread.COMPRESSED
             return
-        kind = (head.get(b"content-type") or b"").lower()
         limits = self._limits
-        if kind.startswith((EVENT_STREAM, JSON_LINES)):
-            framing = sse if kind.startswith(EVENT_STREAM) else ndjson
+        if head.is_event_stream or head.content_type.startswith(JSON_LINES):
+            framing = sse if head.is_event_stream else ndjson
             copy = Transcript(streamed=True, limit=limits.tail_bytes, framing=framing)
         else:
             copy = Transcript(streamed=False, limit=limits.body_bytes)
         exchange.transcript = self._transcript = copy
         if self._undo is None:
             return
-        if kind.startswith(EVENT_STREAM):
+        if head.is_event_stream:
             self._filter = StreamFilter(self._undo)
-        elif kind.startswith(JSON) and self._undo.extension:
+        elif head.content_type.startswith(JSON) and self._undo.extension:
             self._filter = BodyFilter(self._undo.extension, limits.body_bytes)
 
     @property
@@ -187,10 +190,18 @@ class Relay:
         self.exchange.ending = Ending.UPSTREAM_FAILED
         self.exchange.failure = failure.reason
         self._pass_rest(self._waiting.length if self._waiting else None)
-        if self._client.transport is not None:
-            # No clean end is made up: what is missing stays missing.
-            self._client.transport.close()
+        self._break_off()
         self._finish()
+
+    def _break_off(self) -> None:
+        """Close without a clean end: what is missing stays missing."""
+        transport = self._client.transport
+        if transport is None:
+            return
+        if self._ends_by_closing and (sock := transport.get_extra_info("socket")) is not None:
+            # Closing would be a clean end, so the connection is reset once all is sent.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.close()
 
     def _pass(self, payload: bytes) -> None:
         """Send on what the filter lets through."""

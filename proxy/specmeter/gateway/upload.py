@@ -63,7 +63,7 @@ class Upload:
             self.complete = self._content.at_eof()
             connection.write(self._framed(piece, last=self.complete))
             await connection.drain()
-        connection.request_sent = True
+        connection.end_request()
 
     def _framed(self, piece: bytes, *, last: bool) -> bytes:
         if not self.chunked:

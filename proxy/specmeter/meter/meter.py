@@ -131,9 +131,9 @@ class Meter:
         self._count_time(model, reading)
 
     def _count_tokens(self, model: Labels, reading: Reading) -> None:
-        if reading.prompt is not None:
+        if reading.prompt is not None and not reading.shares_prompt:
             self._prompt.add(model, reading.prompt)
-        if reading.cached_prompt is not None:
+        if reading.cached_prompt is not None and not reading.shares_prompt:
             self._cached_prompt.add(model, reading.cached_prompt)
         if reading.generated is not None:
             self._generated.add(model, reading.generated)
