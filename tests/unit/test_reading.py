@@ -173,7 +173,7 @@ class TestImpossibleNumbers:
         assert len(one.inconsistencies) == 1
 
     @pytest.mark.parametrize("raw", [{"drafted": 5}, {"accepted": 5}])
-    def test_half_the_numbers(self, raw: dict[str, int]) -> None:
+    def test_half_the_numbers(self, raw: dict[str, Any]) -> None:
         """No rate is built from half the data."""
         one = check(RawNumbers(generated=10, **raw))
         assert one.speculation is Speculation.NOT_REPORTED
