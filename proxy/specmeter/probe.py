@@ -50,7 +50,7 @@ class Probe:
         self._on_models = on_models
         self._probe_seconds = probe_seconds
         self._session: aiohttp.ClientSession | None = None
-        self._keys = {one.name: _read_key(one) for one in upstreams}
+        self._keys = {one.name: read_key(one) for one in upstreams}
         self._round: asyncio.Task[None] | None = None
         self._rounds: asyncio.Task[None] | None = None
         self._last_round = -float("inf")
@@ -153,7 +153,12 @@ def _names(models: Sequence[dict[str, Any]]) -> list[str]:
     return names[:MAX_MODELS]
 
 
-def _read_key(upstream: Upstream) -> str:
+def read_key(upstream: Upstream) -> str:
+    """Read the key for specmeter's own requests to an upstream; empty if it has none.
+
+    Raises:
+        StartupError: The file cannot be read.
+    """
     path = upstream.settings.api_key_file
     if not path:
         return ""
