@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry
 
@@ -46,6 +46,7 @@ class Scraper:
         position_limit: How many values of `position` there may be.
         registry: Where the families are registered, if there is a page to read.
         timeout_seconds: How long a page may take.
+        pages: The pages that are known, by the kind of the server.
 
     Raises:
         StartupError: A key cannot be read.
@@ -57,10 +58,13 @@ class Scraper:
         seconds: float,
         position_limit: int,
         registry: CollectorRegistry,
+        *,
         timeout_seconds: float = _TIMEOUT_SECONDS,
+        pages: Mapping[str, ServerPage] = PAGES,
     ) -> None:
         wanted = [one for one in upstreams if one.settings.scrape]
         self._seconds = seconds
+        self._pages = pages
         self._client = PageClient({one.name: read_key(one) for one in wanted}, timeout_seconds)
         self._scraped = {one: Scraped(one) for one in wanted}
         self._failures = Counter(families.UPSTREAM_SCRAPE_FAILURES)
@@ -102,7 +106,7 @@ class Scraper:
 
     async def _look(self, upstream: Upstream) -> None:
         """Read all pages of an upstream; whatever is wrong with one is counted."""
-        server = PAGES.get(upstream.kind)
+        server = self._pages.get(upstream.kind)
         if server is None:
             if upstream.kind:
                 self._tell(upstream, f"{upstream.kind} servers have none that is known")
