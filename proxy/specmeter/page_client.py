@@ -7,6 +7,7 @@ ScrapeError
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from enum import StrEnum
 
@@ -117,10 +118,16 @@ class PageClient:
             text = f"it took more than {self._timeout_seconds:g} s"
             raise ScrapeError(ScrapeFailure.TIMEOUT, text) from None
         except aiohttp.ClientConnectorError as error:
-            text = (error.strerror or type(error).__name__).lower()
-            raise ScrapeError(ScrapeFailure.CANNOT_CONNECT, text) from None
+            raise ScrapeError(ScrapeFailure.CANNOT_CONNECT, _why(error)) from None
         except (aiohttp.ClientError, OSError) as error:
             raise ScrapeError(ScrapeFailure.BROKEN_OFF, type(error).__name__) from None
+
+
+def _why(error: OSError) -> str:
+    # The loop writes the address into the text, which the log says anyway.
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno).lower()
+    return (error.strerror or type(error).__name__).lower()
 
 
 async def _body(response: aiohttp.ClientResponse) -> bytes:

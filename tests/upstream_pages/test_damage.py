@@ -54,6 +54,13 @@ def test_a_number_that_cannot_be_true(number: str) -> None:
     assert page.left_out == 1
 
 
+def test_a_number_of_a_series_that_is_not_read() -> None:
+    """Whatever it is, it is none of ours."""
+    others = "vllm:generation_tokens_total_per_day NaN\n" * 2
+    page = read("vllm", f"{PROMPT} 12\n{others}")
+    assert (numbers(page), page.left_out) == ({Name.PROMPT_TOKENS: 12}, 0)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -64,6 +71,7 @@ def test_a_number_that_cannot_be_true(number: str) -> None:
         'vllm:generation_tokens_total{engine="0",engine="1"} 12',
         "vllm:generation_tokens_total{engine} 12",
         "vllm:generation_tokens_total}{ 12",
+        "vllm:generation_tokens_total,{, =x}",
         'vllm:spec_decode_num_accepted_tokens_per_pos_total{position="x"} 1',
         'vllm:spec_decode_num_accepted_tokens_per_pos_total{position="-1"} 1',
         'vllm:spec_decode_num_accepted_tokens_per_pos_total{position="99999"} 1',
@@ -139,7 +147,7 @@ def test_the_same_in_other_writings(tweak: Callable[[str], str], ending: str) ->
 
 @given(
     series=st.sampled_from([(kind, name) for kind in PAGES for name in sorted(PAGES[kind].names)]),
-    tail=st.text(st.characters(exclude_characters="\n"), max_size=60),
+    tail=st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=60),
 )
 def test_any_line(series: tuple[str, str], tail: str) -> None:
     """Nothing that may stand behind a wanted name does more than spoil the page."""

@@ -97,14 +97,15 @@ async def test_a_number_that_cannot_be_true_spoils_no_other(upstream: ScriptedUp
         assert metrics.total("upstream_prompt_tokens_total") == 750
 
 
-async def test_a_server_that_is_not_there() -> None:
-    """A refused connection is counted, and the proxy goes on."""
+async def test_a_server_that_is_not_there(caplog: pytest.LogCaptureFixture) -> None:
+    """A refused connection is counted and told, and the proxy goes on."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     options = {"scrape": True, "scrape_seconds": OFTEN, "backend": "vllm"}
     async with running(url, **options) as proxy:
         await until_shown(proxy, lambda m: failed(m, "cannot_connect"))
         assert (await chat(proxy.url)).status == 502
+    assert f"its own metrics at {url} cannot be read: connection refused" in caplog.text
 
 
 async def test_a_page_that_never_comes(upstream: ScriptedUpstream) -> None:

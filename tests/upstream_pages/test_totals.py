@@ -37,6 +37,13 @@ def test_a_number_that_went_down_is_a_new_process() -> None:
     assert take(totals, tokens=31, drafts=15) == {"tokens": 131, "drafts": 25}
 
 
+def test_a_counter_that_a_new_process_does_not_have_yet() -> None:
+    """What the process before counted is counted once."""
+    totals = Totals()
+    take(totals, tokens=100, drafts=10)
+    assert take(totals, tokens=30) == {"tokens": 130, "drafts": 10}
+
+
 def test_a_process_that_says_it_is_new() -> None:
     """A restart is seen even if every number is larger by the time it is looked at."""
     totals = Totals()
