@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from typing import Any
 
 import pytest
 
@@ -77,7 +78,7 @@ async def test_a_page_that_cannot_be_had(upstream: ScriptedUpstream, name: str) 
     """The failure is counted by its reason, completions pass, and a good page is read again."""
     script, reason = SCRIPTS[name]
     upstream.scripts |= {"/metrics": script, CHAT: answer(response(capture("vllm/chat").body))}
-    options = {"scrape": True, "scrape_seconds": OFTEN, "backend": "vllm"}
+    options: dict[str, Any] = {"scrape": True, "scrape_seconds": OFTEN, "backend": "vllm"}
     async with running(upstream.url, **options) as proxy:
         metrics = await until_shown(proxy, lambda m: failed(m, reason))
         assert has_numbers(metrics) == (reason == "impossible_number")
@@ -101,7 +102,7 @@ async def test_a_server_that_is_not_there(caplog: pytest.LogCaptureFixture) -> N
     """A refused connection is counted and told, and the proxy goes on."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    options = {"scrape": True, "scrape_seconds": OFTEN, "backend": "vllm"}
+    options: dict[str, Any] = {"scrape": True, "scrape_seconds": OFTEN, "backend": "vllm"}
     async with running(url, **options) as proxy:
         await until_shown(proxy, lambda m: failed(m, "cannot_connect"))
         assert (await chat(proxy.url)).status == 502
@@ -143,8 +144,10 @@ async def test_a_page_that_trickles(upstream: ScriptedUpstream) -> None:
 
 async def test_a_page_without_end() -> None:
     """Of 50 MB only so much is fetched as a page may have."""
+    calls = []
 
     async def large(call: Call) -> None:
+        calls.append(call)
         call.limit_buffers()
         await call.send(head("200 OK", TEXT), *[MIB] * LARGE)
 
@@ -154,7 +157,7 @@ async def test_a_page_without_end() -> None:
             metrics = await until_shown(proxy, lambda m: failed(m, "too_large"))
             assert not has_numbers(metrics)
             await traffic_passes(proxy.url)
-        assert upstream.calls[0].sent < LARGE * len(MIB) // 2
+        assert calls[0].sent < LARGE * len(MIB) // 2
 
 
 class FaultyOnce(VllmPage):

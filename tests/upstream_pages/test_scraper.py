@@ -7,6 +7,7 @@ import json
 import logging
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,7 +107,7 @@ async def test_each_upstream_for_itself(upstream: ScriptedUpstream) -> None:
     async with ScriptedUpstream(models=upstream.models) as other:
         other.scripts["/metrics"] = page(VLLM_ENGINES)
         upstream.scripts["/metrics"] = hang
-        options = {"scrape": True, "scrape_seconds": OFTEN, "backend": "vllm"}
+        options: dict[str, Any] = {"scrape": True, "scrape_seconds": OFTEN, "backend": "vllm"}
         async with running(upstream.url, other.url, **options) as proxy:
             metrics = await until_shown(proxy, has_numbers)
             assert metrics.by(GENERATED, "upstream") == {"b": 400}
@@ -165,7 +166,7 @@ async def test_the_servers_key(upstream: ScriptedUpstream, tmp_path: Path) -> No
     key.write_text("sk-hunter2\n", encoding="utf-8")
     upstream.models = model_list(f"{LLAMA}/chat")
     upstream.scripts["/metrics"] = page(captured(LLAMA))
-    options = {"scrape": True, "scrape_seconds": OFTEN, "api_key_file": str(key)}
+    options: dict[str, Any] = {"scrape": True, "scrape_seconds": OFTEN, "api_key_file": str(key)}
     async with running(upstream.url, **options) as proxy:
         await until_shown(proxy, has_numbers)
         shown = await ask(proxy.service.admin_url, "GET", "/metrics")
@@ -180,7 +181,7 @@ class TestNames:
     ) -> None:
         """The one model of a server has the one name that clients use for it."""
         upstream.scripts["/metrics"] = page(VLLM_ENGINES)
-        options = {"scrape": True, "backend": "vllm", "models": ("gpt",)}
+        options: dict[str, Any] = {"scrape": True, "backend": "vllm", "models": ("gpt",)}
         async with running(upstream.url, **options) as proxy:
             metrics = await until_shown(proxy, has_numbers)
             assert metrics.by(GENERATED, "model_name") == {"gpt": 400}
@@ -219,7 +220,7 @@ class TestRestarts:
     async def test_a_server_that_is_gone(self, upstream: ScriptedUpstream) -> None:
         """Its counts stay, what was true only then does not."""
         upstream.scripts["/metrics"] = page(VLLM_ENGINES)
-        options = {"scrape": True, "scrape_seconds": OFTEN, "backend": "vllm"}
+        options: dict[str, Any] = {"scrape": True, "scrape_seconds": OFTEN, "backend": "vllm"}
         async with running(upstream.url, **options) as proxy:
             metrics = await until_shown(proxy, has_numbers)
             assert metrics.total(RUNNING) == 7

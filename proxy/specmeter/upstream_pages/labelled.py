@@ -6,6 +6,9 @@ from collections.abc import Collection, Mapping
 
 from specmeter.upstream_pages.base import DamagedPageError, Key, Name, Sample, Samples, Value
 
+PROCESS_START = "process_start_time_seconds"
+"""When the process began, as Python's client library shows it."""
+
 _MODEL = "model_name"
 _LONGEST_POSITION = 4
 
@@ -57,12 +60,9 @@ def named(samples: Samples, name: str) -> list[Sample]:
 
 
 def process_of(samples: Samples) -> str:
-    """Return what tells the process, as Python's client library shows it; empty if it does not."""
+    """Return what tells the server's process from another; empty if the page does not."""
     starts = [sample.value for sample in named(samples, PROCESS_START) if not sample.labels]
     return f"{starts[0]!r}" if starts else ""
-
-
-PROCESS_START = "process_start_time_seconds"
 
 
 def parse_position(text: str | None) -> int | None:
