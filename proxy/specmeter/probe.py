@@ -54,7 +54,7 @@ class Probe:
         self._on_models = on_models
         self._probe_seconds = probe_seconds
         self._session: aiohttp.ClientSession | None = None
-        self._keys = {one.name: _read_key(one) for one in upstreams}
+        self._keys = {one.name: read_key(one) for one in upstreams}
         self._asking: dict[str, asyncio.Task[None]] = {}
         """One question to each upstream at a time."""
         self._answered_at: dict[str, float] = {}
@@ -161,7 +161,12 @@ def _names(models: Sequence[dict[str, Any]]) -> list[str]:
     return names[:MAX_MODELS]
 
 
-def _read_key(upstream: Upstream) -> str:
+def read_key(upstream: Upstream) -> str:
+    """Read the key for specmeter's own requests to an upstream; empty if it has none.
+
+    Raises:
+        StartupError: The file cannot be read.
+    """
     path = upstream.settings.api_key_file
     if not path:
         return ""

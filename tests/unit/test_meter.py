@@ -9,6 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from specmeter.meter import families
 from specmeter.meter.completion import Completion
 from specmeter.meter.meter import Meter
+from specmeter.meter.scraped import ScrapedCollector
+from specmeter.meter.series import Counter
 from specmeter.meter.state import StateCollector
 from specmeter.reading import RawNumbers, check
 from specmeter.transcript import Unread
@@ -178,6 +180,8 @@ def test_the_page_has_the_families_that_are_listed(
 ) -> None:
     """Names, types and meanings of the list and of the page are the same, both ways."""
     registry.register(StateCollector([Up(True, "vllm", "")]))
+    registry.register(ScrapedCollector([], position_limit=3))
+    registry.register(Counter(families.UPSTREAM_SCRAPE_FAILURES))
     meter.count(completion(generated=9, drafted=4, accepted=2, rounds=2))
     page = generate_latest(registry).decode()
     shown = {
