@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import orjson
 
 from specmeter.backends.base import Extract, Message
 from specmeter.backends.usage import find_usage
@@ -52,6 +53,20 @@ class LlamaCpp:
         # Several choices in one body: the server reports the first one's numbers only.
         lone = len(messages) == 1 and isinstance(choices, list) and len(choices) > 1
         return Extract(numbers, Unread.OTHER_CHOICES if lone else None)
+
+
+def slots_speculate(page: bytes) -> bool | None:
+    """Return whether a `/slots` page says that speculation is configured; `None` if it does not."""
+    try:
+        slots = orjson.loads(page)
+    except orjson.JSONDecodeError:
+        return None
+    flags = [
+        slot["speculative"]
+        for slot in (slots if isinstance(slots, list) else ())
+        if isinstance(slot, dict) and isinstance(slot.get("speculative"), bool)
+    ]
+    return any(flags) if flags else None
 
 
 def _last_timings(messages: Sequence[Message]) -> list[dict[str, Any]]:

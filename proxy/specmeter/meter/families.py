@@ -264,6 +264,18 @@ UPSTREAM_SCRAPE_FAILURES = Family(
     ("upstream", "reason"),
     "Attempts to read the upstream's own page that failed, in whole or in part.",
 )
+UPSTREAM_SPECULATION = Family(
+    "upstream_speculation",
+    "gauge",
+    ("upstream", "state"),
+    "What is known of the upstream's speculation: 1 for the state it is in, 0 for the others.",
+)
+LAST_DRAFTED = Family(
+    "last_drafted_timestamp_seconds",
+    "gauge",
+    _MODEL,
+    "When a completion last had something drafted; absent before the first.",
+)
 BUILD_INFO = Family(
     "build_info",
     "gauge",
@@ -297,6 +309,8 @@ FAMILIES: tuple[Family, ...] = (
     INCONSISTENT,
     UPSTREAM_UP,
     UPSTREAM_INFO,
+    UPSTREAM_SPECULATION,
+    LAST_DRAFTED,
     UPSTREAM_DRAFTS,
     UPSTREAM_DRAFT_TOKENS,
     UPSTREAM_ACCEPTED_TOKENS,
