@@ -13,6 +13,7 @@ import aiohttp
 import orjson
 
 from specmeter.backends import recognise
+from specmeter.backends.llama_cpp import LlamaCpp, slots_speculate
 from specmeter.errors import StartupError
 from specmeter.upstreams import Upstream
 
@@ -54,7 +55,7 @@ class Probe:
         self._on_models = on_models
         self._probe_seconds = probe_seconds
         self._session: aiohttp.ClientSession | None = None
-        self._keys = {one.name: _read_key(one) for one in upstreams}
+        self._keys = {one.name: read_key(one) for one in upstreams}
         self._asking: dict[str, asyncio.Task[None]] = {}
         """One question to each upstream at a time."""
         self._answered_at: dict[str, float] = {}
@@ -122,24 +123,40 @@ class Probe:
             if not upstream.settings.models:
                 upstream.models = frozenset(_names(models))
             self._on_models(upstream)
+        if upstream.kind == LlamaCpp.name:
+            await self._ask_slots(upstream)
+
+    async def _ask_slots(self, upstream: Upstream) -> None:
+        """Ask llama.cpp whether it speculates; where `/slots` is off, that is not known."""
+        try:
+            page = await self._get(upstream, "/slots")
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            return
+        configured = slots_speculate(page)
+        if configured is not None:
+            before = upstream.drafting.state
+            upstream.drafting.configured = configured
+            upstream.tell_drafting(before)
 
     async def _models(self, upstream: Upstream) -> list[dict[str, Any]]:
         """Return the upstream's model objects; none if it does not list them."""
-        if self._session is None:
-            return []
-        key = self._keys[upstream.name]
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        url = f"{upstream.target.base_url}/v1/models"
-        async with self._session.get(
-            url, headers=headers, ssl=upstream.tls or True, allow_redirects=False
-        ) as response:
-            body = await response.read()
         try:
-            listed = orjson.loads(body)
+            listed = orjson.loads(await self._get(upstream, "/v1/models"))
         except orjson.JSONDecodeError:
             return []
         data = listed.get("data") if isinstance(listed, dict) else None
         return [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
+
+    async def _get(self, upstream: Upstream, path: str) -> bytes:
+        if self._session is None:
+            return b""
+        key = self._keys[upstream.name]
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        url = f"{upstream.target.base_url}{path}"
+        async with self._session.get(
+            url, headers=headers, ssl=upstream.tls or True, allow_redirects=False
+        ) as response:
+            return await response.read()
 
 
 def _reason(error: Exception) -> str:
@@ -162,7 +179,12 @@ def _names(models: Sequence[dict[str, Any]]) -> list[str]:
     return names[:MAX_MODELS]
 
 
-def _read_key(upstream: Upstream) -> str:
+def read_key(upstream: Upstream) -> str:
+    """Read the key for specmeter's own requests to an upstream; empty if it has none.
+
+    Raises:
+        StartupError: The file cannot be read.
+    """
     path = upstream.settings.api_key_file
     if not path:
         return ""

@@ -139,6 +139,7 @@ class Recorder:
                 duration=exchange.ended_at - exchange.received_at,
                 finished_at=finished_at,
             )
+            upstream.saw(reading.speculation, completion.model_name, finished_at)
             self._meter.count(completion)
             for observe in self._observers:
                 observe(completion)

@@ -25,6 +25,7 @@ from specmeter.meter.meter import Meter
 from specmeter.meter.state import StateCollector
 from specmeter.probe import Probe
 from specmeter.recorder import Observer, Recorder
+from specmeter.scraper import Scraper
 from specmeter.upstreams import OTHER_MODEL, Upstream, Upstreams
 
 _BACKLOG = 2048
@@ -47,6 +48,9 @@ class Service:
         self.upstreams = Upstreams([Upstream(one, loop) for one in settings.upstream])
         self._meter = Meter(self.registry, settings.position_limit)
         self._probe = Probe(loop, self.upstreams.all, settings.probe_seconds, self._expect_models)
+        self._scraper = Scraper(
+            self.upstreams.all, settings.scrape_seconds, settings.position_limit, self.registry
+        )
         self._recorder = Recorder(self.upstreams, self._meter, self._probe, observers)
         self._gateway = Gateway(
             loop,
@@ -80,6 +84,7 @@ class Service:
             await self.stop()
             raise
         await self._probe.start()
+        await self._scraper.start()
 
     async def stop(self) -> None:
         """Take no more, let what is under way end within `drain_seconds`, and stop."""
@@ -89,6 +94,7 @@ class Service:
             await self._drain(self._data_server)
         await self._recorder.settle()
         await self._probe.stop()
+        await self._scraper.stop()
         self.upstreams.close()
         if self._admin is not None:
             await self._admin.cleanup()

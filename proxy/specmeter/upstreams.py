@@ -11,11 +11,21 @@ from pathlib import Path
 from specmeter import config
 from specmeter.backends import Backend, by_name, is_told_better
 from specmeter.backends.injection import Habits, Injection
+from specmeter.drafting import Drafting, DraftingWatch
 from specmeter.errors import StartupError
 from specmeter.gateway.pool import Pool
+from specmeter.reading import Speculation
 
 OTHER_MODEL = "other"
 """The `model_name` of whatever is not on the list, so that clients mint no series."""
+
+_TOLD = {
+    Drafting.CONFIGURED: "configured; no completion has shown it yet",
+    Drafting.DRAFTING: "drafting",
+    Drafting.NO_CANDIDATE: "on, but nothing could be drafted in the last completions",
+    Drafting.OFF: "off",
+    Drafting.UNKNOWN: "unknown",
+}
 
 _log = logging.getLogger("specmeter")
 
@@ -43,6 +53,9 @@ class Upstream:
         """Its build as its last answer said; empty if unknown."""
         self.models: frozenset[str] = frozenset(settings.models)
         """The model names it serves, as configured or as it lists them."""
+        self.drafting = DraftingWatch()
+        self.last_drafted: dict[str, float] = {}
+        """By model label: when a completion last had something drafted (Unix time)."""
         self.up: bool | None = None
         """Whether it answered when last asked; `None` before the first time."""
         self.usage_unasked: bool | None = None
@@ -71,6 +84,19 @@ class Upstream:
             self.usage_unasked = None
         if build and build != self.build:
             self.build = build
+
+    def saw(self, speculation: Speculation, model_name: str, finished_at: float) -> None:
+        """Take note of a completion's drafting."""
+        before = self.drafting.state
+        self.drafting.saw(speculation)
+        if speculation is Speculation.DRAFTED:
+            self.last_drafted[model_name] = finished_at
+        self.tell_drafting(before)
+
+    def tell_drafting(self, before: Drafting) -> None:
+        """Log what is known of its speculation, if that has changed."""
+        if (state := self.drafting.state) is not before:
+            _log.info("upstream %s: speculation is %s", self.name, _TOLD[state])
 
     def label_of(self, model: str | None) -> str:
         """Return the `model_name` label of a model.

@@ -151,6 +151,7 @@ class TestLayers:
             "tail_bytes": 2048,
             "body_bytes": 4096,
             "probe_seconds": 60.0,
+            "scrape_seconds": 30.0,
         }
         assert {*values, "upstream"} == set(Settings.__struct_fields__)
         environ = {f"SPECMETER_{key.upper()}": str(value) for key, value in values.items()}

@@ -88,7 +88,9 @@ class Client:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._writer.transport.abort()  # what is unsent may never be taken
         await self.close()
 
     async def send(self, *pieces: bytes) -> None:

@@ -171,5 +171,6 @@ async def test_slow_server(upstream: ScriptedUpstream) -> None:
         assert await stalled(sent) < 2 * FEW  # this client's and the server's buffers are large
         assert memory() - before < 2 * FEW
         go_on.set()
-        await uploading
+        async with asyncio.timeout(SECONDS):
+            await uploading
         assert (await client.answer()).body == b"ok"

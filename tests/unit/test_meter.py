@@ -6,11 +6,14 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from specmeter.drafting import Drafting, DraftingWatch
 from specmeter.meter import families
 from specmeter.meter.completion import Completion
 from specmeter.meter.meter import Meter
+from specmeter.meter.scraped import ScrapedCollector
+from specmeter.meter.series import Counter
 from specmeter.meter.state import StateCollector
-from specmeter.reading import RawNumbers, check
+from specmeter.reading import RawNumbers, Speculation, check
 from specmeter.transcript import Unread
 
 MODEL = {"upstream": "u", "model_name": "m"}
@@ -157,6 +160,8 @@ def test_series_are_there_before_the_first_event(meter: Meter, registry: Collect
 
 class Up:
     def __init__(self, up: bool | None, kind: str, build: str) -> None:
+        self.drafting = DraftingWatch()
+        self.last_drafted: dict[str, float] = {}
         self.name, self.up, self.kind, self.build = "u", up, kind, build
 
 
@@ -173,11 +178,30 @@ def test_state_is_what_it_is_at_the_scrape(registry: CollectorRegistry) -> None:
     assert "b1-a" not in page
 
 
+def test_the_state_of_speculation(registry: CollectorRegistry) -> None:
+    """One state is 1, the others are 0; when something was drafted is a moment, not an age."""
+    upstream = Up(True, "llama_cpp", "")
+    upstream.drafting.configured = True
+    upstream.drafting.saw(Speculation.NOT_DRAFTED)
+    upstream.last_drafted["m"] = 1000.0
+    registry.register(StateCollector([upstream]))
+    states = {
+        state: registry.get_sample_value(
+            "specmeter_upstream_speculation", {"upstream": "u", "state": state}
+        )
+        for state in Drafting
+    }
+    assert states == {**dict.fromkeys(Drafting, 0), Drafting.NO_CANDIDATE: 1}
+    assert value(registry, "last_drafted_timestamp_seconds") == 1000.0
+
+
 def test_the_page_has_the_families_that_are_listed(
     meter: Meter, registry: CollectorRegistry
 ) -> None:
     """Names, types and meanings of the list and of the page are the same, both ways."""
     registry.register(StateCollector([Up(True, "vllm", "")]))
+    registry.register(ScrapedCollector([], position_limit=3))
+    registry.register(Counter(families.UPSTREAM_SCRAPE_FAILURES))
     meter.count(completion(generated=9, drafted=4, accepted=2, rounds=2))
     page = generate_latest(registry).decode()
     shown = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from specmeter.backends.base import Extract, Message
 from specmeter.backends.choices import choice_count
-from specmeter.backends.counts import NOTHING_KNOWN, Drafting, together
+from specmeter.backends.counts import NOTHING_KNOWN, Drafts, together
 from specmeter.backends.usage import Usage, count_bursts, find_usage
 from specmeter.reading import RawNumbers
 from specmeter.transcript import Unread
@@ -15,7 +15,7 @@ from specmeter.transcript import Unread
 
 def read_completion(
     messages: Sequence[Message],
-    outputs: Sequence[Drafting],
+    outputs: Sequence[Drafts],
     *,
     decode_milliseconds: Any = None,
 ) -> Extract:
@@ -43,7 +43,7 @@ def read_completion(
     return Extract((numbers,), Unread.OTHER_CHOICES if missing else None)
 
 
-def read_output(usage: Usage, drafting: Drafting, **more: Any) -> RawNumbers:
+def read_output(usage: Usage, drafting: Drafts, **more: Any) -> RawNumbers:
     """Put tokens and drafting together."""
     return RawNumbers(
         generated=usage.generated,

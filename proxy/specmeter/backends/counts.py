@@ -17,7 +17,7 @@ MAX_DRAFT_TOKENS = 4096
 _BEYOND_REASON = 1e30
 
 
-class Drafting(msgspec.Struct, frozen=True):
+class Drafts(msgspec.Struct, frozen=True):
     """What was drafted for one output: any JSON value, `None` if absent."""
 
     drafted: Any = None
@@ -27,17 +27,17 @@ class Drafting(msgspec.Struct, frozen=True):
     steps: Any = None
 
 
-NOTHING_KNOWN = Drafting()
+NOTHING_KNOWN = Drafts()
 
 
-def together(outputs: Sequence[Drafting]) -> Drafting:
+def together(outputs: Sequence[Drafts]) -> Drafts:
     """Add up several outputs whose tokens are known as one sum only.
 
     What one of them does not say is not known of all.
     """
     if len(outputs) == 1:
         return outputs[0]
-    return Drafting(
+    return Drafts(
         _total_of_all([one.drafted for one in outputs]),
         _total_of_all([one.accepted for one in outputs]),
         _total_of_all([one.rounds for one in outputs]),
@@ -48,9 +48,9 @@ def together(outputs: Sequence[Drafting]) -> Drafting:
 
 def read_drafting(
     stats: dict[str, Any], drafted: str, accepted: str, rounds: str, histogram: str
-) -> Drafting:
+) -> Drafts:
     """Take an output's drafting out of what a server says, by the names it has there."""
-    return Drafting(
+    return Drafts(
         stats.get(drafted),
         stats.get(accepted),
         stats.get(rounds),

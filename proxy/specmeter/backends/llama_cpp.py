@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import orjson
 from msgspec.structs import replace
 
 from specmeter.backends.base import Extract, Message
@@ -59,3 +60,17 @@ class LlamaCpp:
         if usage is None:
             return Extract(unread=Unread.NO_NUMBERS)
         return Extract((RawNumbers(usage.generated, usage.prompt, usage.cached_prompt),))
+
+
+def slots_speculate(page: bytes) -> bool | None:
+    """Return whether a `/slots` page says that speculation is configured; `None` if it does not."""
+    try:
+        slots = orjson.loads(page)
+    except orjson.JSONDecodeError:
+        return None
+    flags = [
+        slot["speculative"]
+        for slot in (slots if isinstance(slots, list) else ())
+        if isinstance(slot, dict) and isinstance(slot.get("speculative"), bool)
+    ]
+    return any(flags) if flags else None

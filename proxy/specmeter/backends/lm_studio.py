@@ -16,7 +16,7 @@ from typing import Any
 from specmeter.backends.base import Extract, Message
 from specmeter.backends.choices import choice_count
 from specmeter.backends.completion import read_output
-from specmeter.backends.counts import NOTHING_KNOWN, Drafting, scaled, total
+from specmeter.backends.counts import NOTHING_KNOWN, Drafts, scaled, total
 from specmeter.backends.usage import Usage, find_usage, last_usage_object
 from specmeter.transcript import Unread
 
@@ -78,19 +78,19 @@ def _has_drafts(holder: dict[str, Any]) -> bool:
     return any(holder.get(key) is not None for key in (_TOTAL, _ACCEPTED, _REJECTED))
 
 
-def _read(drafts: dict[str, Any]) -> Drafting:
+def _read(drafts: dict[str, Any]) -> Drafts:
     accepted, rejected = drafts.get(_ACCEPTED), drafts.get(_REJECTED)
     if rejected is not None:
-        return Drafting(total((accepted, rejected)) if accepted is not None else rejected, accepted)
+        return Drafts(total((accepted, rejected)) if accepted is not None else rejected, accepted)
     verified, ignored = drafts.get(_TOTAL), drafts.get(_IGNORED)
     if type(verified) is int and type(ignored) is int:
         verified -= ignored
-    return Drafting(verified, accepted)
+    return Drafts(verified, accepted)
 
 
-def _nothing(stats: dict[str, Any]) -> Drafting:
+def _nothing(stats: dict[str, Any]) -> Drafts:
     """Of what says nothing of drafts: `/api/v0` would have, the others may not."""
-    return Drafting(0, 0) if "generation_time" in stats else NOTHING_KNOWN
+    return Drafts(0, 0) if "generation_time" in stats else NOTHING_KNOWN
 
 
 def _decode_milliseconds(stats: dict[str, Any]) -> Any:

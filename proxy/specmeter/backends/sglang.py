@@ -18,7 +18,7 @@ from typing import Any
 from specmeter.backends.base import Extract, Message
 from specmeter.backends.choices import Choice, each_choice, last_of_each
 from specmeter.backends.completion import read_completion, read_output
-from specmeter.backends.counts import NOTHING_KNOWN, Drafting, count_per_position
+from specmeter.backends.counts import NOTHING_KNOWN, Drafts, count_per_position
 from specmeter.backends.injection import (
     CHAT,
     COMPLETIONS,
@@ -154,7 +154,7 @@ def _info_of(choice: Choice) -> dict[str, Any] | None:
     return info if isinstance(info, dict) else None
 
 
-def _read(info: dict[str, Any]) -> Drafting:
+def _read(info: dict[str, Any]) -> Drafts:
     verifications = info.get("spec_verify_ct")
     if verifications in (None, 0):
         return NOTHING_KNOWN
@@ -162,9 +162,9 @@ def _read(info: dict[str, Any]) -> Drafting:
     steps = verifications + 1 if type(verifications) is int else verifications
     proposed, accepted = _first(info, _PROPOSED), _first(info, _ACCEPTED)
     if proposed in (None, 0) and accepted in (None, 0):
-        return Drafting(steps=steps)
+        return Drafts(steps=steps)
     positions = count_per_position(_first(info, _HISTOGRAM))
-    return Drafting(proposed, accepted, verifications, positions, steps)
+    return Drafts(proposed, accepted, verifications, positions, steps)
 
 
 def _read_native(info: dict[str, Any]) -> RawNumbers:

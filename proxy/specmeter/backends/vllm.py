@@ -17,7 +17,7 @@ from typing import Any
 from specmeter.backends.base import Extract, Message
 from specmeter.backends.choices import Choice, each_choice, last_of_each
 from specmeter.backends.completion import read_completion
-from specmeter.backends.counts import Drafting, read_drafting
+from specmeter.backends.counts import Drafts, read_drafting
 from specmeter.backends.injection import (
     CHAT,
     COMPLETIONS,
@@ -99,7 +99,7 @@ class Vllm:
         )
 
 
-def _outputs(messages: Sequence[Message], metrics: dict[str, Any]) -> list[Drafting]:
+def _outputs(messages: Sequence[Message], metrics: dict[str, Any]) -> list[Drafts]:
     """Return what was drafted for each output that says so."""
     whole = metrics.get("speculative_decoding")
     if isinstance(whole, dict):
@@ -122,10 +122,10 @@ def _metrics(message: Message) -> dict[str, Any] | None:
     return None
 
 
-def _read(stats: dict[str, Any]) -> Drafting:
+def _read(stats: dict[str, Any]) -> Drafts:
     if "num_draft_steps" in stats or "num_drafted_tokens" in stats:
         rounds = stats.get("num_draft_steps")
-        return Drafting(
+        return Drafts(
             stats.get("num_drafted_tokens"),
             stats.get("num_accepted_tokens"),
             rounds,

@@ -46,6 +46,7 @@ class Upstream(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
             its /v1/models lists.
         inject: whether numbers may be asked for that are taken out of the answer again.
         continuous_usage: whether its streams are also asked for usage on every chunk.
+        scrape: whether its own metrics page is read and shown as `specmeter_upstream_…`.
         connect_seconds: longest wait for a connection.
         idle_seconds: longest silence within a response; 0 waits forever.
         keepalive_seconds: how long an idle connection is used again.
@@ -62,6 +63,7 @@ class Upstream(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
     models: Annotated[tuple[str, ...], rules.names] = ()
     inject: Annotated[bool, rules.switch] = True
     continuous_usage: Annotated[bool, rules.switch] = False
+    scrape: Annotated[bool, rules.switch] = False
     connect_seconds: Annotated[float, rules.seconds(0.01, 3600)] = 5.0
     idle_seconds: Annotated[float, rules.seconds(0, _DAY)] = 0.0
     keepalive_seconds: Annotated[float, rules.seconds(0, 3600)] = 4.0
@@ -96,6 +98,7 @@ class Settings(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
         tail_bytes: how much of a stream's end is kept for reading.
         body_bytes: the largest body, not streamed, that is read.
         probe_seconds: how often an upstream's /v1/models is asked.
+        scrape_seconds: how often the metrics page of an upstream with `scrape` is read.
 
     Raises:
         ConfigError: a value is out of its range, two values do not go together, or there is no
@@ -112,6 +115,7 @@ class Settings(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
     tail_bytes: Annotated[int, rules.whole(1024, 1024 * _MIB)] = _MIB
     body_bytes: Annotated[int, rules.whole(1024, 1024 * _MIB)] = 8 * _MIB
     probe_seconds: Annotated[float, rules.seconds(0.01, _DAY)] = 15.0
+    scrape_seconds: Annotated[float, rules.seconds(0.01, _DAY)] = 15.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -198,6 +198,84 @@ UPSTREAM_INFO = Family(
     ("upstream", "backend", "build", "method"),
     "What is known of the upstream: kind, build (system_fingerprint), drafting method.",
 )
+UPSTREAM_DRAFTS = Family(
+    "upstream_spec_decode_num_drafts_total",
+    "counter",
+    _MODEL,
+    "Steps that had a draft to verify, as the upstream's own metrics page counts them.",
+)
+UPSTREAM_DRAFT_TOKENS = Family(
+    "upstream_spec_decode_num_draft_tokens_total",
+    "counter",
+    _MODEL,
+    "Drafted tokens, as the upstream's own page counts them.",
+)
+UPSTREAM_ACCEPTED_TOKENS = Family(
+    "upstream_spec_decode_num_accepted_tokens_total",
+    "counter",
+    _MODEL,
+    "Accepted drafted tokens, as the upstream's own page counts them.",
+)
+UPSTREAM_ACCEPTED_PER_POSITION = Family(
+    "upstream_spec_decode_num_accepted_tokens_per_pos_total",
+    "counter",
+    (*_MODEL, "position"),
+    "Accepted tokens by their position in the draft, from the upstream's own page; up to a limit.",
+)
+UPSTREAM_DRAFTED_PER_POSITION = Family(
+    "upstream_spec_decode_num_draft_tokens_per_pos_total",
+    "counter",
+    (*_MODEL, "position"),
+    "Drafted tokens by their position in the draft, from the upstream's own page; up to a limit.",
+)
+UPSTREAM_VERIFY_CALLS = Family(
+    "upstream_spec_decode_num_verify_calls_total",
+    "counter",
+    _MODEL,
+    "SGLang's verify calls: runs of the target in requests that ended by themselves.",
+)
+UPSTREAM_GENERATED_TOKENS = Family(
+    "upstream_generated_tokens_total",
+    "counter",
+    _MODEL,
+    "Generated tokens of the whole server, as its own page counts them.",
+)
+UPSTREAM_PROMPT_TOKENS = Family(
+    "upstream_prompt_tokens_total",
+    "counter",
+    _MODEL,
+    "Prompt tokens of the whole server, those found in the cache included, from its own page.",
+)
+UPSTREAM_RUNNING = Family(
+    "upstream_num_requests_running",
+    "gauge",
+    _MODEL,
+    "Requests under way when the upstream's own page was read; absent if it cannot be read.",
+)
+UPSTREAM_SCRAPE_TIME = Family(
+    "upstream_scrape_timestamp_seconds",
+    "gauge",
+    ("upstream",),
+    "When the upstream's own page was last read without a failure.",
+)
+UPSTREAM_SCRAPE_FAILURES = Family(
+    "upstream_scrape_failures_total",
+    "counter",
+    ("upstream", "reason"),
+    "Attempts to read the upstream's own page that failed, in whole or in part.",
+)
+UPSTREAM_SPECULATION = Family(
+    "upstream_speculation",
+    "gauge",
+    ("upstream", "state"),
+    "What is known of the upstream's speculation: 1 for the state it is in, 0 for the others.",
+)
+LAST_DRAFTED = Family(
+    "last_drafted_timestamp_seconds",
+    "gauge",
+    _MODEL,
+    "When a completion last had something drafted; absent before the first.",
+)
 BUILD_INFO = Family(
     "build_info",
     "gauge",
@@ -231,5 +309,18 @@ FAMILIES: tuple[Family, ...] = (
     INCONSISTENT,
     UPSTREAM_UP,
     UPSTREAM_INFO,
+    UPSTREAM_SPECULATION,
+    LAST_DRAFTED,
+    UPSTREAM_DRAFTS,
+    UPSTREAM_DRAFT_TOKENS,
+    UPSTREAM_ACCEPTED_TOKENS,
+    UPSTREAM_ACCEPTED_PER_POSITION,
+    UPSTREAM_DRAFTED_PER_POSITION,
+    UPSTREAM_VERIFY_CALLS,
+    UPSTREAM_GENERATED_TOKENS,
+    UPSTREAM_PROMPT_TOKENS,
+    UPSTREAM_RUNNING,
+    UPSTREAM_SCRAPE_TIME,
+    UPSTREAM_SCRAPE_FAILURES,
     BUILD_INFO,
 )

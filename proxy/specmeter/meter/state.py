@@ -10,6 +10,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from specmeter import __version__
+from specmeter.drafting import Drafting, DraftingWatch
 from specmeter.meter import families
 from specmeter.meter.families import Family
 
@@ -20,6 +21,9 @@ class UpstreamState(Protocol):
     name: str
     up: bool | None
     build: str
+    drafting: DraftingWatch
+    last_drafted: dict[str, float]
+    """By model: when something was drafted (Unix time)."""
 
     @property
     def kind(self) -> str:
@@ -39,13 +43,22 @@ class StateCollector(Collector):
         yield build
         up = _gauge(families.UPSTREAM_UP)
         info = _gauge(families.UPSTREAM_INFO)
+        state = _gauge(families.UPSTREAM_SPECULATION)
+        last = _gauge(families.LAST_DRAFTED)
         for upstream in self._upstreams:
             if upstream.up is not None:
                 up.add_metric([upstream.name], int(upstream.up))
             if upstream.kind:
                 info.add_metric([upstream.name, upstream.kind, upstream.build, ""], 1)
+            state_now = upstream.drafting.state
+            for one in Drafting:
+                state.add_metric([upstream.name, one], int(one is state_now))
+            for model, moment in upstream.last_drafted.items():
+                last.add_metric([upstream.name, model], moment)
         yield up
         yield info
+        yield state
+        yield last
 
 
 def _gauge(family: Family) -> GaugeMetricFamily:
