@@ -147,6 +147,8 @@ class ScriptedUpstream:
     tls: ssl.SSLContext | None = None
     send_buffer: int = 0
     """Bytes that the system keeps of what is sent; 0 leaves it to the system."""
+    receive_buffer: int = 0
+    """Bytes that the system keeps of what comes; 0 leaves it to the system."""
     requests: list[Request] = field(default_factory=list)
     probes: list[Request] = field(default_factory=list)
     connections: int = 0
@@ -158,8 +160,7 @@ class ScriptedUpstream:
         self._counted: set[asyncio.StreamWriter] = set()
         self._errors: list[Exception] = []
         listener = socket.create_server(("127.0.0.1", self.port))
-        if self.send_buffer:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.send_buffer)
+        limit_buffers(listener, send=self.send_buffer, receive=self.receive_buffer)
         self._server = await asyncio.start_server(
             self._connected, sock=listener, limit=2**20, ssl=self.tls
         )
@@ -216,6 +217,13 @@ class ScriptedUpstream:
         if not call.ended:
             await call.body()
         return not call.ended
+
+
+def limit_buffers(listener: socket.socket, *, send: int, receive: int) -> None:
+    """Limit how many bytes the system keeps for each connection to a listener; 0 does not."""
+    for buffer, size in ((socket.SO_SNDBUF, send), (socket.SO_RCVBUF, receive)):
+        if size:
+            listener.setsockopt(socket.SOL_SOCKET, buffer, size)
 
 
 def reset(writer: asyncio.StreamWriter) -> None:

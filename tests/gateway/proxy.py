@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from specmeter.config import Settings, Upstream
 from specmeter.meter.completion import Completion
 from specmeter.service import Service
 from tests.gateway.client import ask
-from tests.scripted import SECONDS
+from tests.scripted import SECONDS, limit_buffers
 
 ANY_PORT = "127.0.0.1:0"
 
@@ -106,11 +105,11 @@ async def running(*urls: str, wait_for_probe: bool = True, **settings: Any) -> A
         await service.stop()
 
 
-def keep_little(proxy: Proxy) -> None:
-    """Have the system keep little of what the proxy sends to clients."""
+def keep_little(proxy: Proxy, size: int = 4096) -> None:
+    """Have the system keep little of what goes to clients and comes from them."""
     assert proxy.service._data is not None
     for listener in proxy.service._data.sockets:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        limit_buffers(listener, send=size, receive=size)
 
 
 async def until(condition: Callable[[], bool], seconds: float = SECONDS) -> None:

@@ -78,7 +78,7 @@ def test_a_drafted_completion(meter: Meter, registry: CollectorRegistry) -> None
         "request_output_per_step_sum": 129 / 65,
     }
     assert {name: value(registry, name) for name in expected} == pytest.approx(expected)
-    assert value(registry, "completions_total", speculation="drafted") == 1
+    assert value(registry, "completions_total", speculation="drafted", source="response") == 1
     assert value(registry, "decode_seconds_total", baseline="none") == 1.6
     assert value(registry, "decode_tokens_total", baseline="none") == 128
     per_position = "spec_decode_num_accepted_tokens_per_pos_total"
@@ -97,7 +97,7 @@ def test_a_shared_prompt_counts_once(meter: Meter, registry: CollectorRegistry) 
 def test_unknown_is_absent(meter: Meter, registry: CollectorRegistry) -> None:
     """A completion that does not report adds tokens, and nothing to steps, drafts or ratios."""
     meter.count(completion(generated=24, prompt=32))
-    assert value(registry, "completions_total", speculation="not_reported") == 1
+    assert value(registry, "completions_total", speculation="not_reported", source="response") == 1
     assert value(registry, "generated_tokens_total") == 24
     assert value(registry, "target_steps_total") == 0
     assert value(registry, "target_step_tokens_total") == 0
@@ -111,7 +111,7 @@ def test_nothing_drafted_has_steps_but_no_acceptance(
 ) -> None:
     """A plain completion takes a step a token, and its acceptance is not 0."""
     meter.count(completion(generated=24, drafted=0, accepted=0))
-    assert value(registry, "completions_total", speculation="not_drafted") == 1
+    assert value(registry, "completions_total", speculation="not_drafted", source="response") == 1
     assert value(registry, "target_steps_total") == 24
     assert value(registry, "request_acceptance_ratio_count") == 0
 
@@ -148,7 +148,7 @@ def test_inconsistent_numbers_are_counted_by_reason(
 def test_series_are_there_before_the_first_event(meter: Meter, registry: CollectorRegistry) -> None:
     """`rate()` sees a first increment only if there was a 0 before it."""
     meter.expect_upstream("u", ["cannot_connect"])
-    assert value(registry, "completions_total", speculation="drafted") == 0
+    assert value(registry, "completions_total", speculation="drafted", source="response") == 0
     assert value(registry, "spec_decode_num_draft_tokens_total") == 0
     labels = {"upstream": "u", "endpoint": "/v1/chat/completions", "code": "502"}
     assert registry.get_sample_value("specmeter_requests_total", labels) == 0

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import msgspec
 
 from specmeter.reading import Reading
+
+
+class Source(StrEnum):
+    """Where a completion's numbers come from."""
+
+    RESPONSE = "response"
+    MATCHED = "matched"
+    """The answer's, completed from the server's log."""
+    LOG = "log"
+    """The server's log alone: its answer did not pass here, or could not be told."""
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,6 +30,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     streamed: bool
     time_to_first_token: float | None
     """From the request to the first content, on the proxy's clock; streams only."""
-    duration: float
+    duration: float | None
     finished_at: float
     """Unix time."""
+    source: Source = Source.RESPONSE

@@ -51,8 +51,9 @@ REQUESTS = Family(
 COMPLETIONS = Family(
     "completions_total",
     "counter",
-    (*_MODEL, "speculation"),
-    "Completions with numbers, by what they say of drafting: drafted, not_drafted, not_reported.",
+    (*_MODEL, "speculation", "source"),
+    "Completions with numbers, by what they say of drafting: drafted, not_drafted, not_reported; "
+    "source: response, matched (response and log), log.",
 )
 CLIENT_LEFT = Family(
     "client_left_total",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from prometheus_client import CollectorRegistry
 
 from specmeter.meter import families
-from specmeter.meter.completion import Completion
+from specmeter.meter.completion import Completion, Source
 from specmeter.meter.families import Family
 from specmeter.meter.series import Counter, Histogram, Labels
 from specmeter.reading import MIN_DECODE_TOKENS, Inconsistency, Reading, Speculation
@@ -82,7 +82,7 @@ class Meter:
         """Create the series of a model; those of rounds come once a server reports them."""
         model = (upstream, model_name)
         for state in Speculation:
-            self._completions.add((*model, state), 0)
+            self._completions.add((*model, state, Source.RESPONSE), 0)
         for counter in (
             *(self._prompt, self._cached_prompt, self._generated, self._steps),
             *(self._step_tokens, self._drafted, self._accepted),
@@ -120,10 +120,11 @@ class Meter:
         """Add a completion; what is unknown adds nothing."""
         reading = completion.reading
         model = (completion.upstream, completion.model_name)
-        self._completions.add((*model, reading.speculation))
+        self._completions.add((*model, reading.speculation, completion.source))
         for inconsistency in reading.inconsistencies:
             self._inconsistent.add((completion.upstream, inconsistency))
-        self._duration.observe(model, completion.duration)
+        if completion.duration is not None:
+            self._duration.observe(model, completion.duration)
         if completion.time_to_first_token is not None:
             self._first_token.observe(model, completion.time_to_first_token)
         self._count_tokens(model, reading)
