@@ -48,6 +48,11 @@ class Request:
         """Return every value of a header."""
         return [value for key, value in self.fields if key.lower() == name.lower()]
 
+    @property
+    def is_specmeters(self) -> bool:
+        """Whether specmeter asks this on its own account."""
+        return any(b"aiohttp" in value for value in self.all(b"user-agent"))
+
 
 class Call:
     """One request of one connection, for a script to answer."""
@@ -135,7 +140,8 @@ Script = Callable[[Call], Awaitable[None]]
 class ScriptedUpstream:
     """Listens on a port of its own and answers each path by its script.
 
-    `/v1/models` is answered with `models` and kept apart, unless it has a script.
+    What specmeter asks on its own account is kept apart, unless the path has a script: its
+    `/v1/models` is answered with `models`, any other page with 404.
     """
 
     script: Script | None = None
@@ -152,7 +158,7 @@ class ScriptedUpstream:
     requests: list[Request] = field(default_factory=list)
     probes: list[Request] = field(default_factory=list)
     connections: int = 0
-    """Connections on which requests came, the probe's left out."""
+    """Connections on which requests came, specmeter's own left out."""
     url: str = ""
 
     async def __aenter__(self) -> Self:
@@ -203,9 +209,10 @@ class ScriptedUpstream:
         call = Call(request, reader, writer)
         path = request.target.partition(b"?")[0].decode("utf-8", "surrogateescape")
         script = self.scripts.get(path)
-        if script is None and path.endswith("/v1/models"):
+        if script is None and request.is_specmeters:
             self.probes.append(request)
-            await call.send(response(self.models))
+            known = path.endswith("/v1/models")
+            await call.send(response(self.models) if known else response(b"{}", "404 Not Found"))
             return True
         self.requests.append(request)
         if writer not in self._counted:

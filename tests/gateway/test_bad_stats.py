@@ -31,7 +31,7 @@ MANY = 1e9
 def sane(metrics: Metrics) -> None:
     """No number is negative, infinite, no number at all, or absurd."""
     for sample in metrics.samples:
-        if sample.name.startswith(("process_", "build_info")):
+        if sample.name.startswith("process_") or sample.name.endswith("_timestamp_seconds"):
             continue
         assert math.isfinite(sample.value), sample
         assert 0 <= sample.value < MANY, sample
@@ -81,9 +81,9 @@ async def test_unread(
             metrics = await proxy.metrics()
         assert got.body == sent
         assert caplog.records == []
-        counted = metrics.by("unread_completions_total", "reason")
-        # In a stream an event without a marker of numbers is not parsed at all.
-        assert counted == {reason: 1} or (streamed and counted == {"no_numbers": 1})
+        if streamed and b"{" not in body:
+            reason = "no_numbers"  # of a stream only what may be an object is parsed
+        assert metrics.by("unread_completions_total", "reason") == {reason: 1}
         assert metrics.by("completions_total", "speculation") == {}
         sane(metrics)
 

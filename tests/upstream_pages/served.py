@@ -65,7 +65,8 @@ def has_numbers(metrics: Metrics) -> bool:
 
 
 _OF_THE_PROXY = {"upstream_up", "upstream_info", "upstream_failures_total"} | {
-    "upstream_scrape_failures_total"
+    "upstream_speculation",
+    "upstream_scrape_failures_total",
 }
 
 
