@@ -63,8 +63,6 @@ class Recorder:
         upstream = self._upstreams.get(name)
         if upstream is None or exchange.transcript is None:
             return
-        if exchange.ending is Ending.CLIENT_LEFT:
-            return  # counted as such: its numbers would have come at the end
         try:
             self._read(upstream, exchange)
         except Exception as error:  # noqa: BLE001 - whatever it is, traffic goes on
@@ -84,7 +82,8 @@ class Recorder:
     def _read(self, upstream: Upstream, exchange: Exchange) -> None:
         if exchange.transcript is None:
             return
-        complete = exchange.ending is Ending.COMPLETE
+        # Where a client left, the numbers that came until then are all there are.
+        complete = exchange.ending is not Ending.UPSTREAM_FAILED
         outcome = read(
             exchange.transcript,
             configured=upstream.configured,
@@ -92,8 +91,9 @@ class Recorder:
             complete=complete,
         )
         upstream.learn(outcome.backend if outcome.recognised else None, outcome.fingerprint)
-        for reason in outcome.unread:
-            self._meter.count_unread(upstream.name, reason)
+        if exchange.ending is not Ending.CLIENT_LEFT:  # else it is counted as that
+            for reason in outcome.unread:
+                self._meter.count_unread(upstream.name, reason)
         finished_at = time.time()
         if self._unknown(upstream, outcome):
             task = asyncio.create_task(self._count_later(upstream, exchange, outcome, finished_at))

@@ -74,7 +74,8 @@ class Upstream:
     @property
     def habits(self) -> Habits:
         """What a request is asked for depends on this."""
-        return Habits(self.settings.continuous_usage, self.usage_unasked)
+        settings = self.settings
+        return Habits(settings.continuous_usage, self.usage_unasked, settings.meter_cancelled)
 
     def learn(self, backend: Backend | None, build: str | None) -> None:
         """Remember what an answer told of the server's kind and build."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
 
@@ -60,7 +61,7 @@ class Proxy:
 
 @asynccontextmanager
 async def running_proxy(
-    url: str, *, models: tuple[str, ...] = (), ready: bool = True
+    url: str, *, models: tuple[str, ...] = (), ready: bool = True, **of_upstream: Any
 ) -> AsyncIterator[Proxy]:
     """Run the proxy for the length of the block.
 
@@ -68,10 +69,11 @@ async def running_proxy(
         url: The server's.
         models: As the configuration lists them; none leaves that to the server.
         ready: Whether to wait until the server has answered.
+        of_upstream: Further settings of the upstream.
     """
     completions: list[Completion] = []
     settings = Settings(
-        upstream=(Upstream(url=url, models=models),),
+        upstream=(Upstream(url=url, models=models, **of_upstream),),
         listen="127.0.0.1:0",
         admin="127.0.0.1:0",
     )

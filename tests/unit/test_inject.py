@@ -1,13 +1,18 @@
 """The request that goes out: the client's bytes, and members behind them."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
 from specmeter.backends import by_name
-from specmeter.backends.injection import CHAT, Habits
+from specmeter.backends.injection import CHAT, Habits, Undo
 from specmeter.gateway.inject import Injected, inject
+from specmeter.gateway.stream_filter import StreamFilter
+
+CAPTURES = Path(__file__).parents[1] / "captures"
 
 PLAIN = Habits(usage_unasked=False)
 
@@ -75,9 +80,65 @@ def test_what_needs_no_addition_goes_out_as_it_is() -> None:
 
 
 def test_most_kinds_report_unasked() -> None:
-    """Only two have a switch."""
-    kinds = ("llama_cpp", "ollama", "openai", "trtllm", "mlx_vlm", "lm_studio")
+    """Only three have a switch; whose timings come unasked must not lose them."""
+    kinds = ("ik_llama", "tabby", "ollama", "openai", "trtllm", "mlx_vlm", "lm_studio")
     for kind in kinds:
         backend = by_name(kind)
         assert backend is not None
         assert backend.injection is None
+
+
+class TestCancelledStreams:
+    """llama.cpp is asked for timings on every chunk, and the client does not see them."""
+
+    CAPTURE = CAPTURES / "llama_cpp" / "ngram-mod" / "chat_stream_timings_per_token.body"
+    WANTED = Habits(meter_cancelled=True)
+
+    def ask(self, body: bytes, habits: Habits = WANTED) -> Injected | None:
+        backend = by_name("llama_cpp")
+        assert backend is not None
+        assert backend.injection is not None
+        return inject(body, backend.injection, "/v1/chat/completions", habits)
+
+    def test_asks_where_it_is_wanted(self) -> None:
+        """Only of streams, and only where the client does not ask itself."""
+        asked = self.ask(b'{"stream":true}')
+        assert asked is not None
+        assert asked.body == b'{"stream":true,"timings_per_token":true}'
+        assert self.ask(b'{"stream":true}', Habits()) is None
+        assert self.ask(b'{"stream":false}') is None
+        assert self.ask(b'{"stream":true,"timings_per_token":true}') is None
+
+    @pytest.mark.parametrize("size", [1, 7, 1000, 10**6])
+    def test_a_real_stream_is_as_if_nothing_was_asked(self, size: int) -> None:
+        """All timings go but those of the last chunk, which are there unasked."""
+        stream = self.CAPTURE.read_bytes()
+        events = stream.split(b"\n\n")
+        plain = [
+            event if b'"finish_reason":"' in event else re.sub(rb',"timings":\{[^}]*\}', b"", event)
+            for event in events
+        ]
+        assert sum(event != other for event, other in zip(events, plain, strict=True)) > 40
+        undo = StreamFilter(Undo(running_timings=True))
+        pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
+        got = b"".join(undo.feed(piece) for piece in pieces) + undo.flush()
+        assert got == b"\n\n".join(plain)
+
+    @pytest.mark.parametrize(
+        "event",
+        [
+            b'data: {"choices":[],"usage":{"x":1},"timings":{"predicted_n":5}}\n\n',
+            b'data: {"type":"response.completed","response":{},"timings":{"predicted_n":5}}\n\n',
+        ],
+    )
+    def test_the_last_chunk_of_each_api_keeps_its_timings(self, event: bytes) -> None:
+        """They come unasked."""
+        undo = StreamFilter(Undo(running_timings=True))
+        assert undo.feed(event) + undo.flush() == event
+
+    def test_text_that_looks_like_timings_stays(self) -> None:
+        """What a model writes is no member."""
+        text = orjson.dumps({"choices": [{"delta": {"content": ',"timings":{"a":1}'}}]})
+        event = b"data: " + text + b"\n\n"
+        undo = StreamFilter(Undo(running_timings=True))
+        assert undo.feed(event) + undo.flush() == event

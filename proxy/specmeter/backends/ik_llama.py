@@ -21,6 +21,7 @@ class IkLlama(LlamaCpp):
     """Reads `timings` with its `draft_by_depth`."""
 
     name = "ik_llama"
+    injection = None
 
     def recognises(self, message: Message) -> bool:
         """Tell by what only its timings have: the depths, or how far the context is used."""

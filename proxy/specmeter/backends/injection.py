@@ -24,6 +24,8 @@ class Habits(msgspec.Struct, frozen=True):
     """Whether usage on every chunk is wanted (`continuous_usage` of the configuration)."""
     usage_unasked: bool | None = None
     """Whether its streams end with usage also where nobody asked; `None` if not yet known."""
+    meter_cancelled: bool = False
+    """Whether streams that their client leaves are wanted (`meter_cancelled` of the config)."""
 
 
 class Undo(msgspec.Struct, frozen=True):
@@ -35,6 +37,8 @@ class Undo(msgspec.Struct, frozen=True):
     """With that chunk, `system_fingerprint` is on it instead of on the one that finishes."""
     running_usage: bool = False
     """`usage` on every chunk with choices."""
+    running_timings: bool = False
+    """`timings` on every chunk but the last of a choice, which has them anyway."""
     null_usage: tuple[bytes, ...] = ()
     """Bytes that mark a chunk which would have had `"usage":null`; others would have had none."""
     extension: bytes = b""

@@ -13,10 +13,37 @@ import orjson
 from msgspec.structs import replace
 
 from specmeter.backends.base import Extract, Message
+from specmeter.backends.injection import (
+    CHAT,
+    COMPLETIONS,
+    Asked,
+    Habits,
+    Injection,
+    Request,
+    Undo,
+)
 from specmeter.backends.timings import Timings, last_timings, read_timings
 from specmeter.backends.usage import find_usage
 from specmeter.reading import RawNumbers
 from specmeter.transcript import Unread
+
+
+class LlamaCppInjection:
+    """Asks for timings on every chunk, so that a stream its client leaves has told its numbers.
+
+    Not on the native endpoints: their last chunk repeats the request's settings, the addition
+    among them.
+    """
+
+    endpoints = frozenset((CHAT, COMPLETIONS, "/v1/responses", "/chat/completions", "/responses"))
+
+    def ask(self, endpoint: str, request: Request, habits: Habits) -> Asked | None:  # noqa: ARG002
+        """Ask a stream that does not ask itself, where that is wanted."""
+        if not habits.meter_cancelled or request.get("stream") is not True:
+            return None
+        if request.get("timings_per_token") not in (None, False):
+            return None
+        return Asked({"timings_per_token": True}, Undo(running_timings=True))
 
 
 class LlamaCpp:
@@ -24,7 +51,7 @@ class LlamaCpp:
 
     name = "llama_cpp"
     markers: tuple[bytes, ...] = (b'"timings"', b'"usage"')
-    injection = None
+    injection: Injection | None = LlamaCppInjection()
 
     _BUILD = re.compile(r"b\d+-[0-9a-z]+")
 

@@ -21,6 +21,7 @@ class MlxVlm(LlamaCpp):
     """Reads `timings` with its rounds."""
 
     name = "mlx_vlm"
+    injection = None
 
     def recognises(self, message: Message) -> bool:
         """Tell by what only its timings have, or by a speed alone, as on a stream's way."""

@@ -22,6 +22,7 @@ class Tabby(LlamaCpp):
     """Reads `timings`, or else what `usage` says of drafts and time."""
 
     name = "tabby"
+    injection = None
 
     def recognises(self, message: Message) -> bool:
         """Tell by a model's owner, or by a usage with its own speed."""

@@ -45,6 +45,8 @@ class Upstream(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
         models: the names that route here and may be `model_name` labels; empty takes those that
             its /v1/models lists.
         inject: whether numbers may be asked for that are taken out of the answer again.
+        meter_cancelled: whether llama.cpp's streams are asked for timings on every chunk, so that
+            a stream its client leaves is metered up to there.
         continuous_usage: whether its streams are also asked for usage on every chunk.
         scrape: whether its own metrics page is read and shown as `specmeter_upstream_…`.
         connect_seconds: longest wait for a connection.
@@ -63,6 +65,7 @@ class Upstream(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
     models: Annotated[tuple[str, ...], rules.names] = ()
     inject: Annotated[bool, rules.switch] = True
     continuous_usage: Annotated[bool, rules.switch] = False
+    meter_cancelled: Annotated[bool, rules.switch] = False
     scrape: Annotated[bool, rules.switch] = False
     connect_seconds: Annotated[float, rules.seconds(0.01, 3600)] = 5.0
     idle_seconds: Annotated[float, rules.seconds(0, _DAY)] = 0.0

@@ -19,6 +19,9 @@ _CHOICES = b'"choices":['
 _NO_CHOICES = b'"choices":[]'
 _USAGE = b'"usage":{'
 _FINGERPRINT = b'"system_fingerprint"'
+_LAST_OF_A_CHOICE = (_FINISHED, _NO_CHOICES, b'"type":"response.completed"')
+"""What marks a chunk that has llama.cpp's timings unasked."""
+
 _MAX_HELD_BYTES = 4 * 1024 * 1024
 """An event longer than this is passed on as it comes."""
 
@@ -80,6 +83,8 @@ class StreamFilter:
     def _event(self, event: bytes) -> bytes:
         held, self._held = self._held, b""
         undo = self._undo
+        if undo.running_timings and not any(mark in event for mark in _LAST_OF_A_CHOICE):
+            event = _without_member(event, b"timings")
         if _NO_CHOICES in event:
             return self._without_choices(held, event)
         if _USAGE in event:
@@ -110,6 +115,11 @@ class StreamFilter:
         return held + event
 
 
+def _without_member(event: bytes, name: bytes) -> bytes:
+    member = last_member(event, name)
+    return event if member is None else event[: member.start] + event[member.end :]
+
+
 def _without_usage(event: bytes, undo: Undo) -> bytes:
     """Take the usage out of a chunk that would have had none, or null."""
     usage = last_member(event, b"usage")
@@ -117,7 +127,7 @@ def _without_usage(event: bytes, undo: Undo) -> bytes:
         return event
     if any(mark in event for mark in undo.null_usage):
         return event[: usage.value] + b"null" + event[usage.end :]
-    return event[: usage.start] + event[usage.end :]
+    return _without_member(event, b"usage")
 
 
 def _with_fingerprint(finished: bytes, usage_event: bytes) -> bytes:
