@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -14,7 +13,6 @@ import orjson
 
 from specmeter.backends import recognise
 from specmeter.backends.llama_cpp import LlamaCpp, slots_speculate
-from specmeter.errors import StartupError
 from specmeter.upstreams import Upstream
 
 _log = logging.getLogger("specmeter")
@@ -55,7 +53,6 @@ class Probe:
         self._on_models = on_models
         self._probe_seconds = probe_seconds
         self._session: aiohttp.ClientSession | None = None
-        self._keys = {one.name: read_key(one) for one in upstreams}
         self._asking: dict[str, asyncio.Task[None]] = {}
         """One question to each upstream at a time."""
         self._answered_at: dict[str, float] = {}
@@ -120,8 +117,7 @@ class Probe:
             _log.info("upstream %s at %s answers", upstream.name, upstream.target.base_url)
         if models:
             upstream.learn(recognise(models), None)
-            if not upstream.settings.models:
-                upstream.models = frozenset(_names(models))
+            upstream.list_models(_names(models))
             self._on_models(upstream)
         if upstream.kind == LlamaCpp.name:
             await self._ask_slots(upstream)
@@ -129,7 +125,7 @@ class Probe:
     async def _ask_slots(self, upstream: Upstream) -> None:
         """Ask llama.cpp whether it speculates; where `/slots` is off, that is not known."""
         try:
-            page = await self._get(upstream, "/slots")
+            page = await self.fetch(upstream, "/slots")
         except (aiohttp.ClientError, OSError, TimeoutError):
             return
         configured = slots_speculate(page)
@@ -141,17 +137,21 @@ class Probe:
     async def _models(self, upstream: Upstream) -> list[dict[str, Any]]:
         """Return the upstream's model objects; none if it does not list them."""
         try:
-            listed = orjson.loads(await self._get(upstream, "/v1/models"))
+            listed = orjson.loads(await self.fetch(upstream, "/v1/models"))
         except orjson.JSONDecodeError:
             return []
         data = listed.get("data") if isinstance(listed, dict) else None
         return [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
 
-    async def _get(self, upstream: Upstream, path: str) -> bytes:
+    async def fetch(self, upstream: Upstream, path: str) -> bytes:
+        """Return a page of an upstream, whatever its status.
+
+        Raises:
+            aiohttp.ClientError, OSError, TimeoutError: It cannot be had.
+        """
         if self._session is None:
             return b""
-        key = self._keys[upstream.name]
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {"Authorization": f"Bearer {upstream.key}"} if upstream.key else {}
         url = f"{upstream.target.base_url}{path}"
         async with self._session.get(
             url, headers=headers, ssl=upstream.tls or True, allow_redirects=False
@@ -177,21 +177,3 @@ def _names(models: Sequence[dict[str, Any]]) -> list[str]:
             if isinstance(name, str) and name and name not in names:
                 names.append(name)
     return names[:MAX_MODELS]
-
-
-def read_key(upstream: Upstream) -> str:
-    """Read the key for specmeter's own requests to an upstream; empty if it has none.
-
-    Raises:
-        StartupError: The file cannot be read.
-    """
-    path = upstream.settings.api_key_file
-    if not path:
-        return ""
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise StartupError(
-            f'upstream "{upstream.name}": api_key_file {path} cannot be read: {reason}'
-        ) from None

@@ -7,13 +7,18 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from specmeter.gateway.endpoints import OTHER
 from specmeter.gateway.exchange import Ending, Exchange
-from specmeter.meter.completion import Completion
+from specmeter.log_matching import Logged, LogMatcher
+from specmeter.meter.completion import Completion, Source
 from specmeter.meter.meter import Meter
 from specmeter.probe import Probe
 from specmeter.reader import Outcome, read
-from specmeter.transcript import Unread
+from specmeter.reading import Reading
+from specmeter.side_page import SidePages
+from specmeter.transcript import Transcript, Unread
 from specmeter.upstreams import OTHER_MODEL, Upstream, Upstreams
 
 NO_UPSTREAM = "none"
@@ -45,6 +50,8 @@ class Recorder:
         self._meter = meter
         self._probe = probe
         self._observers = tuple(observers)
+        self._side_pages = SidePages(probe)
+        self._matchers = {one.name: LogMatcher() for one in upstreams.all if one.settings.log}
         self._waiting: set[asyncio.Task[None]] = set()
 
     def take(self, exchange: Exchange) -> None:
@@ -94,52 +101,102 @@ class Recorder:
         if exchange.ending is not Ending.CLIENT_LEFT:  # else it is counted as that
             for reason in outcome.unread:
                 self._meter.count_unread(upstream.name, reason)
-        finished_at = time.time()
-        if self._unknown(upstream, outcome):
-            task = asyncio.create_task(self._count_later(upstream, exchange, outcome, finished_at))
+        ended = _Ended(upstream, exchange, exchange.transcript, outcome, time.time())
+        if self._unknown(upstream, outcome) or self._has_side_page(ended):
+            task = asyncio.create_task(self._count_later(ended))
             self._waiting.add(task)
             task.add_done_callback(self._waiting.discard)
         else:
-            self._count(upstream, exchange, outcome, finished_at)
+            self._hand_on(ended, outcome.readings)
 
     def _unknown(self, upstream: Upstream, outcome: Outcome) -> bool:
         """Whether asking for the models may tell what this one is called."""
         return (
             bool(outcome.readings)
-            and not upstream.settings.models
+            and upstream.lists_models
             and upstream.label_of(outcome.model) == OTHER_MODEL
             and self._probe.may_tell_more(upstream)
         )
 
-    async def _count_later(
-        self, upstream: Upstream, exchange: Exchange, outcome: Outcome, finished_at: float
-    ) -> None:
-        """Count after asking which models there are: this one may be new."""
-        try:
-            await self._probe.ask_again([upstream])
-            self._count(upstream, exchange, outcome, finished_at)
-        except Exception as error:  # noqa: BLE001 - as in `take`
-            self._failed(upstream.name, error)
+    def _has_side_page(self, ended: _Ended) -> bool:
+        return len(ended.outcome.readings) == 1 and self._side_pages.has_one(ended.upstream)
 
-    def _count(
-        self, upstream: Upstream, exchange: Exchange, outcome: Outcome, finished_at: float
-    ) -> None:
-        transcript = exchange.transcript
-        if transcript is None:
-            return
+    async def _count_later(self, ended: _Ended) -> None:
+        """Count after asking the upstream for what its answer does not say."""
+        try:
+            if self._unknown(ended.upstream, ended.outcome):
+                await self._probe.ask_again([ended.upstream])
+            readings = ended.outcome.readings
+            if self._has_side_page(ended):
+                readings = (await self._side_pages.complete(ended.upstream, readings[0]),)
+            self._hand_on(ended, readings)
+        except Exception as error:  # noqa: BLE001 - as in `take`
+            self._failed(ended.upstream.name, error)
+
+    def _hand_on(self, ended: _Ended, readings: Sequence[Reading]) -> None:
+        """Count the completions, or let them wait for what the server logs about them."""
+        upstream, exchange, transcript = ended.upstream, ended.exchange, ended.transcript
         first = transcript.first_content_at() if transcript.streamed else None
-        for reading in outcome.readings:
+        for reading in readings:
             completion = Completion(
                 upstream=upstream.name,
                 endpoint=exchange.endpoint,
-                model_name=upstream.label_of(outcome.model),
+                model_name=upstream.label_of(ended.outcome.model),
                 reading=reading,
                 streamed=transcript.streamed,
                 time_to_first_token=None if first is None else first - exchange.received_at,
                 duration=exchange.ended_at - exchange.received_at,
-                finished_at=finished_at,
+                finished_at=ended.finished_at,
             )
-            upstream.saw(reading.speculation, completion.model_name, finished_at)
-            self._meter.count(completion)
-            for observe in self._observers:
-                observe(completion)
+            matcher = self._matchers.get(upstream.name)
+            if matcher is None:
+                self._count(upstream, completion)
+                continue
+            for ready in matcher.answered(completion, time.monotonic()):
+                self._count(upstream, ready)
+
+    def take_logged(self, upstream: Upstream, logged: Logged) -> None:
+        """Take what an upstream's log says of a request."""
+        for ready in self._matchers[upstream.name].logged(logged, time.monotonic()):
+            self._count(upstream, ready)
+
+    def let_go(self, upstream: Upstream, *, all_of_them: bool = False) -> None:
+        """Count what has waited long enough for its counterpart, or all that waits."""
+        now = float("inf") if all_of_them else time.monotonic()
+        answers, lines = self._matchers[upstream.name].expired(now)
+        for completion in answers:
+            self._count(upstream, completion)
+        for logged in lines:
+            self._count(upstream, _of_log(upstream, logged))
+
+    def _count(self, upstream: Upstream, completion: Completion) -> None:
+        upstream.saw(completion.reading.speculation, completion.model_name, completion.finished_at)
+        self._meter.count(completion)
+        for observe in self._observers:
+            observe(completion)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """An exchange that was read."""
+
+    upstream: Upstream
+    exchange: Exchange
+    transcript: Transcript
+    outcome: Outcome
+    finished_at: float
+
+
+def _of_log(upstream: Upstream, logged: Logged) -> Completion:
+    """Return a completion that only the log tells of; its model is the only one, or unknown."""
+    return Completion(
+        upstream=upstream.name,
+        endpoint=OTHER,
+        model_name=upstream.label_of(None),
+        reading=logged.reading,
+        streamed=False,
+        time_to_first_token=None,
+        duration=None,
+        finished_at=time.time(),
+        source=Source.LOG,
+    )

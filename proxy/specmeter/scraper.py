@@ -14,7 +14,6 @@ from specmeter.meter import families
 from specmeter.meter.scraped import Scraped, ScrapedCollector
 from specmeter.meter.series import Counter
 from specmeter.page_client import PageClient, ScrapeError, ScrapeFailure
-from specmeter.probe import read_key
 from specmeter.upstream_pages import (
     PAGES,
     DamagedPageError,
@@ -65,7 +64,7 @@ class Scraper:
         wanted = [one for one in upstreams if one.settings.scrape]
         self._seconds = seconds
         self._pages = pages
-        self._client = PageClient({one.name: read_key(one) for one in wanted}, timeout_seconds)
+        self._client = PageClient({one.name: one.key for one in wanted}, timeout_seconds)
         self._scraped = {one: Scraped(one) for one in wanted}
         self._failures = Counter(families.UPSTREAM_SCRAPE_FAILURES)
         self._told: dict[Upstream, str] = {}

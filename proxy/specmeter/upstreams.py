@@ -6,6 +6,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from specmeter import config
@@ -36,8 +37,14 @@ class Upstream:
     def __init__(self, settings: config.Upstream, loop: asyncio.AbstractEventLoop) -> None:
         self.settings = settings
         self.name = settings.name
+        self.method = settings.method
+        """How it drafts, as the configuration says."""
         self.target = settings.target
         self.tls = _tls(settings)
+        self.key = _read_key(settings)
+        """For specmeter's own requests; empty for none."""
+        self.lent_key = self.key if settings.lend_key else ""
+        """For requests of clients that bring none; empty for none."""
         self.pool = Pool(
             loop,
             self.target,
@@ -51,8 +58,10 @@ class Upstream:
         """Its kind: as configured, else found out from its answers, else unknown."""
         self.build = ""
         """Its build as its last answer said; empty if unknown."""
-        self.models: frozenset[str] = frozenset(settings.models)
-        """The model names it serves, as configured or as it lists them."""
+        self._patterns = tuple(name for name in settings.models if is_pattern(name))
+        self._named = frozenset(settings.models).difference(self._patterns)
+        self.models = self._named
+        """The model names that may be labels, as configured or as it lists them."""
         self.drafting = DraftingWatch()
         self.last_drafted: dict[str, float] = {}
         """By model label: when a completion last had something drafted (Unix time)."""
@@ -99,6 +108,22 @@ class Upstream:
         if (state := self.drafting.state) is not before:
             _log.info("upstream %s: speculation is %s", self.name, _TOLD[state])
 
+    @property
+    def lists_models(self) -> bool:
+        """Whether what it lists decides on labels, and not the configuration alone."""
+        return bool(self._patterns) or not self.settings.models
+
+    def list_models(self, names: Sequence[str]) -> None:
+        """Take note of the models it lists."""
+        if not self.settings.models:
+            self.models = frozenset(names)
+        elif self._patterns:
+            self.models = self._named.union(name for name in names if self.serves(name))
+
+    def serves(self, model: str) -> bool:
+        """Whether requests for a model go here."""
+        return model in self.models or any(fnmatchcase(model, one) for one in self._patterns)
+
     def label_of(self, model: str | None) -> str:
         """Return the `model_name` label of a model.
 
@@ -109,6 +134,11 @@ class Upstream:
         if model is None and len(self.models) == 1:
             return next(iter(self.models))
         return OTHER_MODEL
+
+
+def is_pattern(model: str) -> bool:
+    """Whether an entry of `models` is a pattern of names: with `*`, `?` or `[`."""
+    return any(mark in model for mark in "*?[")
 
 
 class Upstreams:
@@ -127,7 +157,7 @@ class Upstreams:
         """Return the upstream that serves a model, the first one for a request without."""
         if model is None or not self.route_by_model:
             return self.first
-        return next((one for one in self.all if model in one.models), None)
+        return next((one for one in self.all if one.serves(model)), None)
 
     def models(self) -> list[str]:
         """Return every known model name."""
@@ -150,4 +180,22 @@ def _tls(settings: config.Upstream) -> ssl.SSLContext | None:
         raise StartupError(
             f'upstream "{settings.name}": ca_file {path} cannot be used: {reason}. '
             "It has to be a readable file of PEM certificates"
+        ) from None
+
+
+def _read_key(settings: config.Upstream) -> str:
+    """Read the key for specmeter's own requests to a server; empty if it has none.
+
+    Raises:
+        StartupError: The file cannot be read.
+    """
+    path = settings.api_key_file
+    if not path:
+        return ""
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise StartupError(
+            f'upstream "{settings.name}": api_key_file {path} cannot be read: {reason}'
         ) from None

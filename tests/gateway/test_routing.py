@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -269,3 +270,44 @@ async def test_configured_models(servers: list[ScriptedUpstream]) -> None:
         await chat(proxy.url, asking("m1"))
         metrics = await proxy.metrics()
     assert metrics.by("completions_total", "model_name") == {"mine": 1, "other": 1}
+
+
+async def test_patterns_of_models(servers: list[ScriptedUpstream]) -> None:
+    """All names that fit route there; only those that the server lists are labels."""
+    async with running(servers[0].url, models=("m*", "mine")) as proxy:
+        for model in ("m1", "mine", "m9", "x"):
+            await chat(proxy.url, asking(model))
+        metrics = await proxy.metrics()
+    labels = metrics.by("completions_total", "model_name")
+    assert labels == {"m1": 1, "mine": 1, "other": 2}
+
+
+@pytest.mark.parametrize(
+    ("sent", "arrives"),
+    [
+        ([], [b"Bearer lent-key"]),
+        ([(b"Authorization", b"Bearer own")], [b"Bearer own"]),
+        ([(b"X-Api-Key", b"own")], []),
+    ],
+)
+async def test_a_lent_key(
+    servers: list[ScriptedUpstream],
+    tmp_path: Path,
+    sent: list[tuple[bytes, bytes]],
+    arrives: list[bytes],
+) -> None:
+    """Clients without a key use the configured one; their own is never replaced."""
+    key_file = tmp_path / "key"
+    key_file.write_text("lent-key\n", encoding="utf-8")
+    async with running(servers[0].url, api_key_file=str(key_file), lend_key=True) as proxy:
+        await ask(proxy.url, "POST", CHAT, *sent, body=asking("m1"))
+    assert servers[0].requests[-1].all(b"authorization") == arrives
+
+
+async def test_a_key_that_is_not_lent(servers: list[ScriptedUpstream], tmp_path: Path) -> None:
+    """The key for specmeter's own requests stays there unless told otherwise."""
+    key_file = tmp_path / "key"
+    key_file.write_text("own-key", encoding="utf-8")
+    async with running(servers[0].url, api_key_file=str(key_file)) as proxy:
+        await ask(proxy.url, "POST", CHAT, body=asking("m1"))
+    assert servers[0].requests[-1].all(b"authorization") == []

@@ -163,6 +163,7 @@ class Up:
         self.drafting = DraftingWatch()
         self.last_drafted: dict[str, float] = {}
         self.name, self.up, self.kind, self.build = "u", up, kind, build
+        self.method = "ngram-mod"
 
 
 def test_state_is_what_it_is_at_the_scrape(registry: CollectorRegistry) -> None:

@@ -42,17 +42,20 @@ class Upstream(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
         url: http or https, host, port and maybe a path; see `target`.
         name: the `upstream` label of its series; unique.
         backend: its kind, one of BACKENDS; `auto` finds out.
-        models: the names that route here and may be `model_name` labels; empty takes those that
-            its /v1/models lists.
+        models: the names that route here and may be `model_name` labels, or patterns of them with
+            * ? [ ], of which those are labels that its /v1/models lists; empty takes all it lists.
+        method: how it drafts, for the label of specmeter_upstream_info.
         inject: whether numbers may be asked for that are taken out of the answer again.
         meter_cancelled: whether llama.cpp's streams are asked for timings on every chunk, so that
             a stream its client leaves is metered up to there.
         continuous_usage: whether its streams are also asked for usage on every chunk.
+        log: path of the server's log, which completes what its answers do not say; empty for none.
         scrape: whether its own metrics page is read and shown as `specmeter_upstream_…`.
         connect_seconds: longest wait for a connection.
         idle_seconds: longest silence within a response; 0 waits forever.
         keepalive_seconds: how long an idle connection is used again.
         api_key_file: path of the key for specmeter's own requests; empty for none.
+        lend_key: whether clients that bring no key use that one.
         ca_file: path of the certificates to trust instead of the system's; empty for the system's.
 
     Raises:
@@ -63,14 +66,17 @@ class Upstream(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
     name: Annotated[str, rules.name] = "default"
     backend: Annotated[str, rules.choice(BACKENDS)] = "auto"
     models: Annotated[tuple[str, ...], rules.names] = ()
+    method: Annotated[str, rules.text] = ""
     inject: Annotated[bool, rules.switch] = True
     continuous_usage: Annotated[bool, rules.switch] = False
     meter_cancelled: Annotated[bool, rules.switch] = False
+    log: Annotated[str, rules.text] = ""
     scrape: Annotated[bool, rules.switch] = False
     connect_seconds: Annotated[float, rules.seconds(0.01, 3600)] = 5.0
     idle_seconds: Annotated[float, rules.seconds(0, _DAY)] = 0.0
     keepalive_seconds: Annotated[float, rules.seconds(0, 3600)] = 4.0
     api_key_file: Annotated[str, rules.key_file] = ""
+    lend_key: Annotated[bool, rules.switch] = False
     ca_file: Annotated[str, rules.text] = ""
 
     def __post_init__(self) -> None:

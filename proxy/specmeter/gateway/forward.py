@@ -17,6 +17,7 @@ from specmeter.gateway.request import request_head
 from specmeter.gateway.upload import Upload
 from specmeter.upstreams import Upstream
 
+_KEY_HEADERS = ("Authorization", "X-Api-Key")
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
@@ -41,10 +42,13 @@ async def forward(call: Call, upstream: Upstream, limits: Limits) -> Relay:
         UpstreamError: There is no answer; the client has got nothing yet.
     """
     request = call.request
+    fields = request.raw_headers
+    if upstream.lent_key and not any(name in request.headers for name in _KEY_HEADERS):
+        fields = (*fields, (b"Authorization", b"Bearer " + upstream.lent_key.encode()))
     head = request_head(
         request.method,
         request.raw_path,
-        request.raw_headers,
+        fields,
         upstream.target,
         request_id=call.exchange.request_id,
         body_length=call.upload.length,

@@ -21,6 +21,7 @@ class UpstreamState(Protocol):
     name: str
     up: bool | None
     build: str
+    method: str
     drafting: DraftingWatch
     last_drafted: dict[str, float]
     """By model: when something was drafted (Unix time)."""
@@ -49,7 +50,8 @@ class StateCollector(Collector):
             if upstream.up is not None:
                 up.add_metric([upstream.name], int(upstream.up))
             if upstream.kind:
-                info.add_metric([upstream.name, upstream.kind, upstream.build, ""], 1)
+                method = upstream.method
+                info.add_metric([upstream.name, upstream.kind, upstream.build, method], 1)
             state_now = upstream.drafting.state
             for one in Drafting:
                 state.add_metric([upstream.name, one], int(one is state_now))
