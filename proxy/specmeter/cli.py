@@ -1,4 +1,4 @@
-"""The command line: serve, check-config, healthcheck, demo.
+"""The command line: serve, check-config, healthcheck, log, demo.
 
 What a command needs is imported when it runs, so that --version and --help answer at once.
 """
@@ -49,6 +49,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     _add_serve(commands)
     _add_check_config(commands)
     _add_healthcheck(commands)
+    _add_log(commands, is_wanted=words[:1] == ["log"])
     _add_demo(commands, is_wanted=words[:1] == ["demo"])
     return parser
 
@@ -92,6 +93,17 @@ def _add_healthcheck(commands: "argparse._SubParsersAction[argparse.ArgumentPars
     health.set_defaults(run=_healthcheck)
     text = f"its admin address (default: {_ADMIN}; environment: SPECMETER_ADMIN)"
     health.add_argument("--admin", metavar="HOST:PORT", help=text)
+
+
+def _add_log(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", *, is_wanted: bool
+) -> None:
+    log = _command(commands, "log", "Show what a server's log says about drafting")
+    if is_wanted:
+        from specmeter.serverlog.command import add_arguments, run  # noqa: PLC0415 - slow
+
+        add_arguments(log)
+        log.set_defaults(run=run)
 
 
 def _add_demo(

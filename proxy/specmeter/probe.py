@@ -130,9 +130,7 @@ class Probe:
             return
         configured = slots_speculate(page)
         if configured is not None:
-            before = upstream.drafting.state
-            upstream.drafting.configured = configured
-            upstream.tell_drafting(before)
+            upstream.tell_configured(configured)
 
     async def _models(self, upstream: Upstream) -> list[dict[str, Any]]:
         """Return the upstream's model objects; none if it does not list them."""

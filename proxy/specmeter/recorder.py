@@ -162,8 +162,11 @@ class Recorder:
 
     def let_go(self, upstream: Upstream, *, all_of_them: bool = False) -> None:
         """Count what has waited long enough for its counterpart, or all that waits."""
+        matcher = self._matchers.get(upstream.name)
+        if matcher is None:
+            return
         now = float("inf") if all_of_them else time.monotonic()
-        answers, lines = self._matchers[upstream.name].expired(now)
+        answers, lines = matcher.expired(now)
         for completion in answers:
             self._count(upstream, completion)
         for logged in lines:

@@ -8,6 +8,8 @@ import logging
 import os
 import signal
 from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 
 import uvloop
 from aiohttp import web
@@ -21,6 +23,7 @@ from specmeter.gateway.failures import Reason
 from specmeter.gateway.gateway import Gateway
 from specmeter.gateway.protocol import DataServer
 from specmeter.gateway.relay import Limits
+from specmeter.log_follower import LogFollower
 from specmeter.meter.meter import Meter
 from specmeter.meter.state import StateCollector
 from specmeter.probe import Probe
@@ -52,6 +55,7 @@ class Service:
             self.upstreams.all, settings.scrape_seconds, settings.position_limit, self.registry
         )
         self._recorder = Recorder(self.upstreams, self._meter, self._probe, observers)
+        self._followers = [self._follower(one) for one in self.upstreams.all if one.settings.log]
         self._gateway = Gateway(
             loop,
             self.upstreams,
@@ -84,6 +88,8 @@ class Service:
             await self.stop()
             raise
         await self._probe.start()
+        for follower in self._followers:
+            await follower.start()
         await self._scraper.start()
 
     async def stop(self) -> None:
@@ -93,6 +99,10 @@ class Service:
         if self._data_server is not None:
             await self._drain(self._data_server)
         await self._recorder.settle()
+        for follower in self._followers:
+            await follower.stop()
+        for upstream in self.upstreams.all:
+            self._recorder.let_go(upstream, all_of_them=True)
         await self._probe.stop()
         await self._scraper.stop()
         self.upstreams.close()
@@ -109,6 +119,15 @@ class Service:
             cut_off = len(server.connections)
             _log.warning("%d answers cut off after %g s of draining", cut_off, seconds)
             await server.cut_off()
+
+    def _follower(self, upstream: Upstream) -> LogFollower:
+        return LogFollower(
+            upstream.name,
+            Path(upstream.settings.log),
+            on_logged=partial(self._recorder.take_logged, upstream),
+            on_tick=partial(self._recorder.let_go, upstream),
+            on_configured=upstream.tell_configured,
+        )
 
     def _expect_models(self, upstream: Upstream) -> None:
         for model in (*sorted(upstream.models), OTHER_MODEL):

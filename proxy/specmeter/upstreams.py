@@ -103,6 +103,12 @@ class Upstream:
             self.last_drafted[model_name] = finished_at
         self.tell_drafting(before)
 
+    def tell_configured(self, configured: bool) -> None:
+        """Take note of what the server says about its own speculation."""
+        before = self.drafting.state
+        self.drafting.configured = configured
+        self.tell_drafting(before)
+
     def tell_drafting(self, before: Drafting) -> None:
         """Log what is known of its speculation, if that has changed."""
         if (state := self.drafting.state) is not before:
