@@ -6,7 +6,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.aiohttp import make_aiohttp_handler
 
-from specmeter.upstreams import Upstreams
+from specmeter.upstream.upstreams import Upstreams
 
 
 def admin_app(registry: CollectorRegistry, upstreams: Upstreams) -> web.Application:

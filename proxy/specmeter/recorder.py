@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 from specmeter.gateway.endpoints import OTHER
 from specmeter.gateway.exchange import Ending, Exchange
-from specmeter.log_matching import Logged, LogMatcher
 from specmeter.meter.completion import Completion, Source
 from specmeter.meter.meter import Meter
-from specmeter.probe import Probe
 from specmeter.reader import Outcome, read
 from specmeter.reading import Reading
-from specmeter.side_page import SidePages
+from specmeter.serverlog.matching import Logged, LogMatcher
 from specmeter.transcript import Transcript, Unread
-from specmeter.upstreams import OTHER_MODEL, Upstream, Upstreams
+from specmeter.upstream.probe import Probe
+from specmeter.upstream.side_page import SidePages
+from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
 
 NO_UPSTREAM = "none"
 """The `upstream` label of requests that went to none."""

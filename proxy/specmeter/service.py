@@ -23,13 +23,13 @@ from specmeter.gateway.failures import Reason
 from specmeter.gateway.gateway import Gateway
 from specmeter.gateway.protocol import DataServer
 from specmeter.gateway.relay import Limits
-from specmeter.log_follower import LogFollower
 from specmeter.meter.meter import Meter
 from specmeter.meter.state import StateCollector
-from specmeter.probe import Probe
 from specmeter.recorder import Observer, Recorder
-from specmeter.scraper import Scraper
-from specmeter.upstreams import OTHER_MODEL, Upstream, Upstreams
+from specmeter.serverlog.follower import LogFollower
+from specmeter.upstream.probe import Probe
+from specmeter.upstream.scraper import Scraper
+from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
 
 _BACKLOG = 2048
 

@@ -33,7 +33,7 @@ async def test_every_request_counts_once(llama_model: Model, tmp_path: Path) -> 
 
         await until(all_counted)
         page, counts = await proxy.page(), await proxy.server_counts()
-    by_tokens = {one.reading.generated: one for one in proxy.completions}
+    by_tokens = {one.reading.generated or 0: one for one in proxy.completions}
     assert sorted(by_tokens) == [16, 17, 18, 19, 20]
     assert all(one.reading.drafted for one in proxy.completions)
     sources = [by_tokens[tokens].source for tokens in sorted(by_tokens)]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from specmeter.backends.llama_cpp import slots_speculate
-from specmeter.drafting import RECENT_COMPLETIONS, Drafting, DraftingWatch
 from specmeter.reading import Speculation
+from specmeter.upstream.drafting import RECENT_COMPLETIONS, Drafting, DraftingWatch
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "llama_cpp"
 DRAFTED, NOT_DRAFTED = Speculation.DRAFTED, Speculation.NOT_DRAFTED

@@ -6,7 +6,6 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from specmeter.drafting import Drafting, DraftingWatch
 from specmeter.meter import families
 from specmeter.meter.completion import Completion
 from specmeter.meter.meter import Meter
@@ -15,6 +14,7 @@ from specmeter.meter.series import Counter
 from specmeter.meter.state import StateCollector
 from specmeter.reading import RawNumbers, Speculation, check
 from specmeter.transcript import Unread
+from specmeter.upstream.drafting import Drafting, DraftingWatch
 
 MODEL = {"upstream": "u", "model_name": "m"}
 

@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from specmeter import config
 from specmeter.backends.openai import OpenAI
-from specmeter.scraper import Scraper
+from specmeter.upstream.scraper import Scraper
+from specmeter.upstream.upstreams import Upstream
 from specmeter.upstream_pages import PAGES, ServerPage
-from specmeter.upstreams import Upstream
 from tests.gateway.proxy import Metrics, Proxy
 from tests.scripted import SECONDS, Call, Field, Script, answer, response
 

@@ -15,7 +15,7 @@ from specmeter.gateway.protocol import DataProtocol
 from specmeter.gateway.relay import Limits, Relay
 from specmeter.gateway.request import request_head
 from specmeter.gateway.upload import Upload
-from specmeter.upstreams import Upstream
+from specmeter.upstream.upstreams import Upstream
 
 _KEY_HEADERS = ("Authorization", "X-Api-Key")
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))

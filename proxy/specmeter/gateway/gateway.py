@@ -19,7 +19,7 @@ from specmeter.gateway.protocol import DataProtocol
 from specmeter.gateway.relay import Limits
 from specmeter.gateway.request import RequestIds, model_in_body, model_in_query
 from specmeter.gateway.upload import Upload
-from specmeter.upstreams import Upstream, Upstreams
+from specmeter.upstream.upstreams import Upstream, Upstreams
 
 _VERSIONS = (HttpVersion11, HttpVersion10)
 

@@ -10,9 +10,9 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from specmeter import __version__
-from specmeter.drafting import Drafting, DraftingWatch
 from specmeter.meter import families
 from specmeter.meter.families import Family
+from specmeter.upstream.drafting import Drafting, DraftingWatch
 
 
 class UpstreamState(Protocol):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from specmeter.log_follower import LogFile, LogFollower
-from specmeter.log_matching import Logged
+from specmeter.serverlog.follower import LogFile, LogFollower
+from specmeter.serverlog.matching import Logged
 
 LINES = (
     b"slot print_timing: id  0 | task %d | prompt eval time =     120.50 ms /    41 tokens\n"

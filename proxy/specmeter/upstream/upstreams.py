@@ -12,10 +12,10 @@ from pathlib import Path
 from specmeter import config
 from specmeter.backends import Backend, by_name, is_told_better
 from specmeter.backends.injection import Habits, Injection
-from specmeter.drafting import Drafting, DraftingWatch
 from specmeter.errors import StartupError
 from specmeter.gateway.pool import Pool
 from specmeter.reading import Speculation
+from specmeter.upstream.drafting import Drafting, DraftingWatch
 
 OTHER_MODEL = "other"
 """The `model_name` of whatever is not on the list, so that clients mint no series."""

@@ -13,7 +13,8 @@ from prometheus_client import CollectorRegistry
 from specmeter.meter import families
 from specmeter.meter.scraped import Scraped, ScrapedCollector
 from specmeter.meter.series import Counter
-from specmeter.page_client import PageClient, ScrapeError, ScrapeFailure
+from specmeter.upstream.page_client import PageClient, ScrapeError, ScrapeFailure
+from specmeter.upstream.upstreams import Upstream
 from specmeter.upstream_pages import (
     PAGES,
     DamagedPageError,
@@ -22,7 +23,6 @@ from specmeter.upstream_pages import (
     Target,
     read_page,
 )
-from specmeter.upstreams import Upstream
 
 _TIMEOUT_SECONDS = 10.0
 _UNKNOWN_SECONDS = 1.0

@@ -9,9 +9,9 @@ import msgspec
 import orjson
 
 from specmeter.backends.koboldcpp import PERF_PATH, KoboldCpp, read_perf
-from specmeter.probe import Probe
 from specmeter.reading import Reading, check
-from specmeter.upstreams import Upstream
+from specmeter.upstream.probe import Probe
+from specmeter.upstream.upstreams import Upstream
 
 _log = logging.getLogger("specmeter")
 

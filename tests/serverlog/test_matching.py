@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from specmeter.log_matching import WAIT_SECONDS, Logged, LogMatcher, fits
 from specmeter.meter.completion import Completion, Source
 from specmeter.reading import Clock, RawNumbers, Reading, check
+from specmeter.serverlog.matching import WAIT_SECONDS, Logged, LogMatcher, fits
 
 
 def reading(**raw: Any) -> Reading:

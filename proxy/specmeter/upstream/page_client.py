@@ -14,7 +14,7 @@ from enum import StrEnum
 import aiohttp
 from yarl import URL
 
-from specmeter.upstreams import Upstream
+from specmeter.upstream.upstreams import Upstream
 
 MAX_BYTES = 4 * 1024 * 1024
 """The largest body that is read; a page of vLLM has 50 kB."""

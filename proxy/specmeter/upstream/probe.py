@@ -13,7 +13,7 @@ import orjson
 
 from specmeter.backends import recognise
 from specmeter.backends.llama_cpp import LlamaCpp, slots_speculate
-from specmeter.upstreams import Upstream
+from specmeter.upstream.upstreams import Upstream
 
 _log = logging.getLogger("specmeter")
 

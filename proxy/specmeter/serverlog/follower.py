@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import BinaryIO
 
-from specmeter.log_matching import Logged
 from specmeter.serverlog.entry import Entry
 from specmeter.serverlog.evidence import Sign
+from specmeter.serverlog.matching import Logged
 from specmeter.serverlog.ollama import SERVER as OLLAMA_MLX
 from specmeter.serverlog.reader import LogReader
 

@@ -1,0 +1,1 @@
+"""The servers behind the proxy: what is known of them, and what they are asked beside traffic."""
