@@ -194,3 +194,12 @@ def test_origin_of_text() -> None:
     assert origin(b"srv  update: ").rest == b"srv  update:"
     assert origin(b"").rest == b""
     assert origin(b"x" * 5000).rest == b"x" * 5000
+
+
+def test_names_are_fit_for_a_terminal() -> None:
+    """A name with control characters in it, or without end, does not reach the terminal."""
+    prefix = b"Nov 29 10:00:00 host \x1bctitle\x07" + b"x" * 200 + b"[1]: "
+    name = origin(prefix).source
+    assert name is not None
+    assert name.isprintable()
+    assert len(name) < 80

@@ -160,7 +160,7 @@ class TestTotals:
 
     def test_v0(self) -> None:
         """V0's rounds bring back what they emit."""
-        log = read(lines(test_vllm.V0.format(rate=0.55, accepted=44, drafted=81, emitted=33)))
+        log = read(lines(test_vllm.V0.format(rate=0.543, accepted=44, drafted=81, emitted=33)))
         assert "1.22 = 33 emitted / 27 rounds with a draft" in sentences(log)
         assert any("vLLM V0" in note for note in notes(log.reader, totals_of(log.entries)))
 

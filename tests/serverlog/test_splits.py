@@ -49,7 +49,7 @@ TEXTS = (
     test_ollama.TWO_LINES.decode(),
     test_ollama.FIRST_FORM,
     test_vllm.PREFIX + test_vllm.WINDOW,
-    test_vllm.V0.format(rate=0.5, accepted=5, drafted=9, emitted=6),
+    test_vllm.V0.format(rate=0.556, accepted=5, drafted=9, emitted=6),
     f"[2026-09-27 09:19:23 TP0] {test_sglang.DECODE}",
     test_tabby.METRICS,
     test_tabby.METRICS.replace(" (Queue", "\n(Queue"),

@@ -127,7 +127,7 @@ class TestV0:
             lines(
                 V0.format(rate=0.55, accepted=44, drafted=80, emitted=48),
                 V0.format(rate=0.55, accepted=44, drafted=80, emitted=48),
-                V0.format(rate=0.55, accepted=54, drafted=110, emitted=73),
+                V0.format(rate=0.491, accepted=54, drafted=110, emitted=73),
             ).replace(b"speculative tokens: 3", b"speculative tokens: 5")
         ).entries
         assert (first.reading.drafted, first.reading.accepted) == (80, 44)
@@ -157,8 +157,18 @@ class TestV0:
     @pytest.mark.parametrize("emitted", ["9" * 30, "0", "3"])
     def test_impossible_emitted_tokens(self, emitted: str) -> None:
         """Fewer than a token a round, or more than there are: the rounds are left out."""
-        entry = read(lines(V0.format(rate=0.55, accepted=44, drafted=81, emitted=emitted))).only
+        entry = read(lines(V0.format(rate=0.543, accepted=44, drafted=81, emitted=emitted))).only
         assert (entry.rounds, entry.emitted) == (None, None)
+
+    def test_a_damaged_counter(self) -> None:
+        """A counter that does not fit the printed rate does not spoil the windows after it."""
+        first, last = (
+            V0.format(rate=0.55, accepted=44, drafted=80, emitted=48),
+            V0.format(rate=0.5, accepted=55, drafted=110, emitted=73),
+        )
+        log = read(lines(first, last.replace("tokens: 110", "tokens: 910"), last))
+        assert [entry.reading.drafted for entry in log.entries] == [80, 30]
+        assert log.reader.unreadable == 1
 
     def test_a_cut_off_line(self) -> None:
         """Without its full stop the last number may be cut off."""

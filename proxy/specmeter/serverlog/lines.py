@@ -13,6 +13,7 @@ from typing import NamedTuple
 from specmeter.serverlog import json_lines
 
 _MOST_LAYERS = 8
+_LONGEST_NAME = 60
 _MOST_PREFIX = 400  # bytes; more than that is no prefix, but text
 
 _LAYER = re.compile(
@@ -29,7 +30,7 @@ _LAYER = re.compile(
     | (?P<file>[\w./-]+\.(?:log|txt|out))[:-](?:\d+[:-])?                # grep -H, grep -Hn
     | \d{1,9}[:-](?=[ a-z\[{]|\d+\.\d\d\.)                             # grep -n
     | (?:stdout|stderr)\ [FP]\s                                          # containerd
-    | time=(?P<slog>\S+)\ level=\S+\ (?:source=\S+\ )?(?:msg=)?"?        # Ollama
+    | time=(?P<slog>[\dT:.Z+-]+)\ level=\S+\ (?:source=\S+\ )?(?:msg=)?"? # Ollama
     | \((?P<process>\w+)(?:\ pid=\d+)?\)\s                               # vLLM
     | (?P<short>\d\d-\d\d\ \d\d:\d\d:\d\d)\s                             # vLLM
     | \[?[\w./-]+:\d+\]\s                                                # vLLM's [metrics.py:101]
@@ -152,8 +153,13 @@ def _any_digit(match: re.Match[bytes]) -> bytes:
     return rb"\d" if match[1] is None else match[1] + rb"\d+"
 
 
+def shown(name: bytes) -> str:
+    """Make a name from a log fit for a terminal: printable, and not endless."""
+    text = name.decode("utf-8", "replace").strip()
+    return "".join(letter if letter.isprintable() else "?" for letter in text)[:_LONGEST_NAME]
+
+
 @lru_cache(maxsize=1024)
 def _name(sources: tuple[bytes, ...]) -> str | None:
-    names = [source.decode("utf-8", "replace").strip() for source in sources]
     # vLLM's one API server is no source of its own.
-    return "/".join(name for name in names if name != "APIServer") or None
+    return "/".join(shown(source) for source in sources if source != b"APIServer") or None

@@ -14,7 +14,7 @@ import re
 
 from specmeter.serverlog.continued import Continued
 from specmeter.serverlog.entry import Entry, Found
-from specmeter.serverlog.lines import Origin
+from specmeter.serverlog.lines import Origin, shown
 from specmeter.serverlog.numbers import number, printed
 
 SERVER = "TabbyAPI"
@@ -52,7 +52,7 @@ class Tabby:
         return Found(
             server=SERVER,
             origin=where,
-            request=head[1].decode("utf-8", "replace"),
+            request=shown(head[1]),
             generated=number(head[2]),
             prompt_processed=number(prompt[2]) if prompt else None,
             accepted=number(draft[1]) if draft else None,

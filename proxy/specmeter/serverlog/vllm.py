@@ -22,7 +22,7 @@ import msgspec
 from specmeter.reading import MAX_TOKENS
 from specmeter.serverlog.entry import Entry, Found
 from specmeter.serverlog.lines import Origin, end_of_line, origin, start_of_line
-from specmeter.serverlog.numbers import number, printed, ratios
+from specmeter.serverlog.numbers import fits, number, printed, ratios
 from specmeter.serverlog.rounds import Rounds
 
 SERVER = "vLLM"
@@ -91,7 +91,12 @@ class VLLM:
     def _window_v0(self, where: Origin, values: dict[bytes, bytes], text: bytes) -> Entry | None:
         accepted, drafted, emitted = (number(values.get(key)) for key in _COUNTERS)
         counts = all(type(count) is int for count in (accepted, drafted, emitted))
-        if not counts or not text.endswith(b"."):  # without it the last number was cut off
+        rate = printed(values.get(b"draft acceptance rate"))
+        if (
+            not counts
+            or not text.endswith(b".")  # without it the last number was cut off
+            or (rate is not None and drafted > 0 and not fits(rate, accepted, drafted))
+        ):
             self.unreadable += 1
             return None
         now = (accepted, drafted, emitted)
