@@ -2,7 +2,7 @@
 
 import codecs
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from specmeter.serverlog.blocks import BLOCK, MAX_LINE, Blocks
@@ -18,6 +18,7 @@ def cut(*pieces: bytes) -> tuple[bytes, int]:
 
 
 @given(st.lists(st.binary(max_size=40), max_size=8))
+@example([b"\n"])
 def test_nothing_is_lost(pieces: list[bytes]) -> None:
     """What goes in comes out, in whole lines, with an end on the last one."""
     text = b"".join(pieces)

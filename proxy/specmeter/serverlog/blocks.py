@@ -45,7 +45,7 @@ class Blocks:
         kept = (self._start or b"") + self._kept
         self._start, self._kept = None, b""
         if kept:
-            yield kept + b"\n"
+            yield kept if kept.endswith(b"\n") else kept + b"\n"
 
     def _begin(self, data: bytes) -> bytes:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
