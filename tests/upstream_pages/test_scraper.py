@@ -66,6 +66,17 @@ async def test_vllm(upstream: ScriptedUpstream) -> None:
         metrics = await until_shown(proxy, has_numbers)
         assert metrics.total(ACCEPTED, model_name="smol") == 179
         assert metrics.total("upstream_spec_decode_num_drafts_total", model_name="smol") == 65
+        assert metrics.total("upstream_speculation", state="configured") == 1
+
+
+async def test_vllm_without_speculation(upstream: ScriptedUpstream) -> None:
+    """A page without series of drafts is that of a server that does not speculate."""
+    upstream.models = (CAPTURES / "vllm" / "models.json").read_bytes()
+    lines = captured("vllm").splitlines(keepends=True)
+    upstream.scripts["/metrics"] = page(b"".join(x for x in lines if b"spec_decode" not in x))
+    async with running(upstream.url, scrape=True, scrape_seconds=OFTEN) as proxy:
+        metrics = await until_shown(proxy, has_numbers)
+        assert metrics.total("upstream_speculation", state="off") == 1
 
 
 async def test_sglang(upstream: ScriptedUpstream) -> None:

@@ -23,6 +23,7 @@ from specmeter.upstream_pages import (
     Target,
     read_page,
 )
+from specmeter.upstream_pages.base import Name
 
 _TIMEOUT_SECONDS = 10.0
 _UNKNOWN_SECONDS = 1.0
@@ -144,6 +145,8 @@ class Scraper:
         except DamagedPageError as error:
             raise ScrapeError(ScrapeFailure.DAMAGED, str(error)) from None
         self._scraped[upstream].take(target, page, process or page.process)
+        if server.shows_speculation:
+            upstream.tell_configured(any(key.name is Name.DRAFTS for key in page.counters))
         if page.left_out:
             text = f"{page.left_out} numbers in it cannot be true and are left out"
             raise ScrapeError(ScrapeFailure.IMPOSSIBLE_NUMBER, text)

@@ -108,6 +108,10 @@ class ServerPage(Protocol):
     def needs_listing(self) -> bool:
         """Whether `targets` has to know what `/v1/models` lists."""
 
+    @property
+    def shows_speculation(self) -> bool:
+        """Whether the page has series of drafts exactly when speculation is configured."""
+
     def targets(self, listing: bytes) -> tuple[Target, ...]:
         """Return the pages to read, none of which makes the server load a model.
 

@@ -30,6 +30,7 @@ class LlamaCppPage:
     prefix = "llamacpp:"
     remedies: ClassVar = {501: "start llama-server with --metrics"}
     needs_listing = True
+    shows_speculation = False
 
     _RUNNING = "llamacpp:requests_processing"
     _GENERATED = "llamacpp:tokens_predicted_total"

@@ -31,6 +31,7 @@ class SglangPage:
     prefix = "sglang:"
     remedies: ClassVar = {404: "start SGLang with --enable-metrics"}
     needs_listing = False
+    shows_speculation = False
 
     _RUNNING = "sglang:num_running_reqs"
     _COUNTERS: ClassVar = {

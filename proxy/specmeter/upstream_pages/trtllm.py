@@ -27,6 +27,7 @@ class TrtllmPage:
     prefix = "trtllm_"
     remedies: ClassVar = {404: "start TensorRT-LLM with return_perf_metrics: true"}
     needs_listing = False
+    shows_speculation = False
 
     _RUNNING = "trtllm_num_requests_running"
     _COUNTERS: ClassVar = {

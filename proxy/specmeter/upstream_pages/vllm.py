@@ -28,6 +28,7 @@ class VllmPage:
     prefix = "vllm:"
     remedies: ClassVar = {404: "take --disable-log-stats away if it is given"}
     needs_listing = False
+    shows_speculation = True
 
     _RUNNING = "vllm:num_requests_running"
     _COUNTERS: ClassVar = {
