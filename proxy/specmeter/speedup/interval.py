@@ -134,13 +134,11 @@ def speedup(sums: Sums) -> Speedup | None:
     effective = sums.effective
     if effective < MIN_EFFECTIVE:
         return Speedup(ratio, None)
-    squares = (
+    variance = (
         sums.plain_squared - 2 * ratio * sums.cross + ratio * ratio * sums.spent_squared
     ) / sums.spent**2
     # Rounding leaves a little less than 0 where all ratios are equal.
-    sampling = (
-        t_quantile(effective - 1) * effective / (effective - 2) * math.sqrt(max(squares, 0.0))
-    )
+    sampling = Z * small_sample(effective) * math.sqrt(max(variance, 0.0))
     half = math.hypot(sampling, Z * ratio * sums.doubt / sums.plain)
     return Speedup(ratio, Interval(max(ratio - half, 0.0), ratio + half))
 
@@ -149,6 +147,15 @@ def verdict(sums: Sums) -> Verdict:
     """Return what can be said of a set of completions."""
     found = speedup(sums)
     return Verdict.NO_BASELINE if found is None else found.verdict
+
+
+def small_sample(effective: float) -> float:
+    """Return how much more doubt there is than the delta method says (> 1).
+
+    Args:
+        effective: What the sample is worth in equal ones (>= `MIN_EFFECTIVE`).
+    """
+    return t_quantile(effective - 1) / Z * effective / (effective - 2)
 
 
 def t_quantile(freedom: float) -> float:

@@ -65,6 +65,11 @@ class Stratum(msgspec.Struct, frozen=True, order=True):
         """Return the stratum of so many tokens in the cache and requests in flight."""
         return cls(CONTEXT.bucket(context), IN_FLIGHT.bucket(in_flight))
 
+    @property
+    def is_known(self) -> bool:
+        """Whether its buckets are those of the axes."""
+        return self.context in {ANY, *CONTEXT.labels} and self.in_flight in {ANY, *IN_FLIGHT.labels}
+
     def chain(self) -> Iterator[Stratum]:
         """Yield this stratum, then coarser ones: any load, then any context too."""
         yield self
@@ -72,3 +77,18 @@ class Stratum(msgspec.Struct, frozen=True, order=True):
             yield Stratum(self.context)
         if self != Stratum():
             yield Stratum()
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a completion belongs: what plain speed depends on, and its stratum."""
+
+    context: float | None
+    """Tokens in the cache at mid-generation."""
+    in_flight: float | None
+    """Requests that the server worked on at the same time, this one included."""
+    stratum: Stratum
+
+    @classmethod
+    def of(cls, context: float | None, in_flight: float | None) -> Place:
+        """Return the place of so many tokens in the cache and requests in flight."""
+        return cls(context, in_flight, Stratum.of(context, in_flight))
