@@ -1,11 +1,14 @@
 """Sums become a speedup, its interval and a verdict."""
 
+import math
 import random
+import re
 from functools import reduce
 from operator import add
 
 import pytest
 
+from specmeter.speedup import interval
 from specmeter.speedup.interval import (
     Interval,
     Speedup,
@@ -131,3 +134,31 @@ def test_three_replicas_add_up_to_one() -> None:
 def test_t_quantile(freedom: float, exact: float, tolerance: float) -> None:
     """The expansion agrees with tables of the t distribution."""
     assert t_quantile(freedom) == pytest.approx(exact, rel=tolerance)
+
+
+def test_promql_in_the_docstring_is_the_same_arithmetic() -> None:
+    """The lines for recording rules, worked out as they stand, give the interval's half width."""
+    sums = reduce(
+        add, (Sums.of(1 + i % 5, 1.2 * (1 + i % 5) + 0.3 * (i % 3), 0.02) for i in range(50))
+    )
+    names: dict[str, float] = {
+        "spent": sums.spent,
+        "plain": sums.plain,
+        "spent2": sums.spent_squared,
+        "plain2": sums.plain_squared,
+        "cross": sums.cross,
+        "doubt": sums.doubt,
+    }
+    rules = re.findall(
+        r"^    (R|n|V|t|half) {2,}(.+)$",
+        str(interval.__doc__).partition("recording rules")[2],
+        re.MULTILINE,
+    )
+    assert [name for name, _ in rules] == ["R", "n", "V", "t", "half"]
+    for name, text in rules:
+        expression = text.removesuffix(" and n >= 4").replace("^", "**")
+        names[name] = eval(expression, {"sqrt": math.sqrt, "clamp_min": max}, names)  # noqa: S307
+    found = speedup(sums)
+    assert found is not None
+    assert found.interval is not None
+    assert names["half"] == pytest.approx(found.interval.high - found.ratio, rel=1e-12)

@@ -143,7 +143,7 @@ class Estimator:
             model.baselines.resume(entry.source, entry.learned, entry.origin)
 
     def learnings(self) -> Learnings:
-        """Return what live sources have learned. They go on learning in it, so encode it at once."""
+        """Return what live sources have learned; encode it at once, as they go on learning."""
         return Learnings(
             entries=tuple(
                 Entry(upstream, name, source, origin, learned)

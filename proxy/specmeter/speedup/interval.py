@@ -12,15 +12,17 @@ X², Y², XY and E over any set of completions::
 A long completion weighs more than a short one, so fifty of them are worth twenty-five or so, and
 what counts for the small-sample corrections is n, not how many there were. Residuals are smaller
 than errors, as R was fitted to them: n/(n - 2) makes up for that, and t for n being small.
-Both were chosen by simulation: `tests/benchmarks/speedup_simulation.py`.
+Both were chosen by simulation: `tests/benchmarks/speedup_report.py`.
 
 The recording rules hold the same arithmetic. Where `plain`, `spent`, `plain2`, `spent2`, `cross`
-and `doubt` stand for `sum without (instance, baseline) (increase(specmeter_..._total[1h]))`::
+and `doubt` stand for `sum without (instance, baseline) (increase(specmeter_..._total[1h]))` of
+completions that have a baseline::
 
+    R     plain / spent
     n     spent ^ 2 / spent2
     V     clamp_min(plain2 - 2 * R * cross + R ^ 2 * spent2, 0) / spent ^ 2
-    t     1.96 + 2.3723 / (n - 1) + 2.8225 / (n - 1) ^ 2 + 2.5558 / (n - 1) ^ 3
-    low   R - sqrt((t * n / (n - 2)) ^ 2 * V + (1.96 * R * doubt / plain) ^ 2)   and n >= 4
+    t     1.959964 + 2.3723 / (n - 1) + 2.8225 / (n - 1) ^ 2 + 2.5558 / (n - 1) ^ 3
+    half  sqrt((t * n / (n - 2)) ^ 2 * V + (1.959964 * R * doubt / plain) ^ 2) and n >= 4
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class Learned(msgspec.Struct):
             and 0 < cell.lasting.tokens < math.inf
             and 0 < cell.lasting.tokens_squared < math.inf
             for cell in self.cells
-        ) and (self.samples > 0) == bool(self.cells)
+        ) and (self.samples > 0) == bool(self.cells) == (self.tail.expected_squared > 0)
 
     @property
     def mean(self) -> float:

@@ -18,8 +18,6 @@ FIRST_SAMPLES = 5
 
 _SHAPES_AFTER = 8
 """Samples after which shapes are worked out again: they change slowly, and it takes its time."""
-_WEIGH_AFTER = 32
-"""Questions after which the mix is weighed again."""
 
 
 class LiveBaseline:
@@ -39,7 +37,6 @@ class LiveBaseline:
         self._view = View(self.learned)
         self._unseen = False
         self._due = 0
-        self._asked = 0
 
     def learn(self, sample: Sample) -> None:
         """Add a sample; before the fifth, nothing is known of what to expect."""
@@ -71,9 +68,8 @@ class LiveBaseline:
         if shape is None or view.relative_error == math.inf:
             return None
         self._mix.add(place.stratum, tokens * shape.seconds_per_token)
-        if self._asked % _WEIGH_AFTER == 0:
+        if self._mix.is_due:
             self._weigh(view)
-        self._asked += 1
         return self._speed(view, shape, self._error_of_mix, at)
 
     def strata(self, at: float) -> list[PlainSpeed]:

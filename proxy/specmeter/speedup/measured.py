@@ -16,8 +16,6 @@ from specmeter.speedup.table import Point, Table
 ALONE_ERROR = 0.1
 """Relative error where one point has to do for all contexts or all loads."""
 
-_WEIGH_AFTER = 32
-
 _Parts = dict[int, float]
 """What part each point has in an estimate, by index."""
 
@@ -49,7 +47,6 @@ class MeasuredBaseline:
         ]
         self._mix: Mix[int] = Mix()
         self._error_of_mix = 0.0
-        self._asked = 0
 
     def plain_speed(self, place: Place, tokens: int, at: float) -> PlainSpeed:
         """Return what a completion would have taken per token.
@@ -62,9 +59,8 @@ class MeasuredBaseline:
         seconds, parts, doubt = self._look(place)
         for index, part in parts.items():
             self._mix.add(index, abs(part) * self._seconds[index] * tokens)
-        if self._asked % _WEIGH_AFTER == 0:
+        if self._mix.is_due:
             self._error_of_mix = error_of_mix(self._mix.shares(), self._errors, {})
-        self._asked += 1
         return PlainSpeed(
             seconds_per_token=seconds,
             relative_error=math.hypot(

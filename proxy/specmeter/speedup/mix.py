@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 Key = TypeVar("Key")
 
+_WEIGH_AFTER = 32
 _HALVE_AFTER = 512
 
 
@@ -25,6 +26,12 @@ class Mix(Generic[Key]):
         if self._count == _HALVE_AFTER:
             self._count //= 2
             self._seconds = {part: one / 2 for part, one in self._seconds.items()}
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so much has come since the last time that shares are worth a look."""
+        few = self._count & (self._count - 1) == 0  # 1, 2, 4, 8…
+        return few or self._count % _WEIGH_AFTER == 0
 
     def shares(self) -> dict[Key, float]:
         """Return each part's share of the traffic; they add up to 1."""

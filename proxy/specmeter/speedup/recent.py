@@ -7,8 +7,11 @@ from collections import deque
 from specmeter.speedup.interval import Sums
 from specmeter.speedup.work import Work
 
-LATEST = 200
-"""Completions; a drop to 0.9 shows within so many."""
+LATEST = 100
+"""Completions that the speedup is taken over: with more, a drop is seen later."""
+
+FITTED = 200
+"""Completions that the cost of a step is fitted to."""
 
 
 class Recent:
@@ -16,7 +19,7 @@ class Recent:
 
     def __init__(self) -> None:
         self._sums: deque[Sums] = deque(maxlen=LATEST)
-        self._works: deque[Work] = deque(maxlen=LATEST)
+        self._works: deque[Work] = deque(maxlen=FITTED)
 
     def add(self, sums: Sums | None, work: Work | None) -> None:
         """Add a completion; what it does not say is left out."""

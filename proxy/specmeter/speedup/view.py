@@ -55,7 +55,7 @@ class View:
             cell.stratum: cell.recent.tokens * shape.seconds_per_token for cell, shape in self._all
         }
         total = sum(expected.values())
-        return {stratum: one / total for stratum, one in expected.items()}
+        return {stratum: one / total for stratum, one in expected.items()} if total else {}
 
 
 def _pace(pairs: Iterable[tuple[Cell, Shape]], noise: float) -> tuple[float, float] | None:
