@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
+from statistics import median
 
 from specmeter.speedup.baseline import Source
 from specmeter.speedup.interval import Speedup, Sums, Verdict, speedup, verdict
@@ -55,13 +56,8 @@ class Outcome:
     bias: float
     """Mean of speedup over truth, minus 1."""
     half: float
-    """Mean half width over speedup."""
+    """Median of half the width, over speedup."""
     verdicts: dict[Verdict, float]
-
-    @property
-    def covered_error(self) -> float:
-        """Standard error of `covered`, from the number of windows alone."""
-        return math.sqrt(self.covered * (1 - self.covered) / self.windows)
 
 
 def simulate(scenario: Scenario, seed: int, windows: int) -> Outcome:
@@ -88,8 +84,10 @@ def _outcome(found: Sequence[Sums], truth: float) -> Outcome:
         below=sum(high < truth for _, high in ends) / count,
         above=sum(low > truth for low, _ in ends) / count,
         bias=sum(result.ratio for result in results) / len(results) / truth - 1,
-        half=sum((high / result.ratio) - 1 for (_, high), result in zip(ends, results, strict=True))
-        / len(results),
+        half=median(
+            (high - low) / 2 / result.ratio
+            for (low, high), result in zip(ends, results, strict=True)
+        ),
         verdicts={one: verdicts.count(one) / count for one in Verdict},
     )
 

@@ -88,7 +88,7 @@ class Servers:
         """Return servers whose true speedup, over all requests there may be, is this."""
         draw = Random(20260101)
         plain = drafted = undrafted = 0.0
-        for _ in range(300_000):
+        for _ in range(100_000):
             request = self.request(draw)
             plain += self.plain_seconds(request)
             spent = self.spent_seconds(request, draw)

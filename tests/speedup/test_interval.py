@@ -39,12 +39,22 @@ def test_speedup_of_five_equal_completions() -> None:
 
 
 def test_baseline_error_is_added_in_quadrature() -> None:
-    """A baseline that may be 10 % off widens the interval to √(sampling² + (1.96·0.1·R)²)."""
+    """A baseline that may be 19.6 % too high or low: the truth may be R/1.196 or R/0.804."""
     found = speedup(total(2.0, PLAIN, 0.1))
     assert found is not None
     assert found.interval is not None
-    half = (0.130550**2 + (1.959964 * 0.1 * 1.5) ** 2) ** 0.5
-    assert found.interval.high - 1.5 == pytest.approx(half, rel=1e-5)
+    below, above = 1.5 - 1.5 / 1.1959964, 1.5 / 0.8040036 - 1.5
+    assert 1.5 - found.interval.low == pytest.approx((0.130550**2 + below**2) ** 0.5, rel=1e-5)
+    assert found.interval.high - 1.5 == pytest.approx((0.130550**2 + above**2) ** 0.5, rel=1e-5)
+
+
+def test_a_baseline_that_says_nothing_leaves_a_wide_interval() -> None:
+    """An error of 100 % does not divide by zero or less."""
+    found = speedup(total(2.0, PLAIN, 1.0))
+    assert found is not None
+    assert found.interval is not None
+    assert found.interval.low < 0.8
+    assert found.interval.high > 15
 
 
 def test_one_long_completion_counts_for_few() -> None:
@@ -137,7 +147,7 @@ def test_t_quantile(freedom: float, exact: float, tolerance: float) -> None:
 
 
 def test_promql_in_the_docstring_is_the_same_arithmetic() -> None:
-    """The lines for recording rules, worked out as they stand, give the interval's half width."""
+    """The lines for recording rules, worked out as they stand, give the interval."""
     sums = reduce(
         add, (Sums.of(1 + i % 5, 1.2 * (1 + i % 5) + 0.3 * (i % 3), 0.02) for i in range(50))
     )
@@ -150,15 +160,17 @@ def test_promql_in_the_docstring_is_the_same_arithmetic() -> None:
         "doubt": sums.doubt,
     }
     rules = re.findall(
-        r"^    (R|n|V|t|half) {2,}(.+)$",
+        r"^    (R|n|V|t|s2|b|low|high) {2,}(.+)$",
         str(interval.__doc__).partition("recording rules")[2],
         re.MULTILINE,
     )
-    assert [name for name, _ in rules] == ["R", "n", "V", "t", "half"]
+    assert [name for name, _ in rules] == ["R", "n", "V", "t", "s2", "b", "low", "high"]
+    functions = {"sqrt": math.sqrt, "clamp_min": max, "clamp_max": min}
     for name, text in rules:
         expression = text.removesuffix(" and n >= 4").replace("^", "**")
-        names[name] = eval(expression, {"sqrt": math.sqrt, "clamp_min": max}, names)  # noqa: S307
+        names[name] = eval(expression, functions, names)  # noqa: S307
     found = speedup(sums)
     assert found is not None
     assert found.interval is not None
-    assert names["half"] == pytest.approx(found.interval.high - found.ratio, rel=1e-12)
+    assert names["low"] == pytest.approx(found.interval.low, rel=1e-12)
+    assert names["high"] == pytest.approx(found.interval.high, rel=1e-12)

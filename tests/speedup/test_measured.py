@@ -37,14 +37,22 @@ def test_straight_lines_between_contexts_and_loads() -> None:
 def test_errors_of_neighbouring_points_are_independent() -> None:
     """At 600 tokens a third of 0.015 s comes from 0.010 s, two thirds from 0.020 s."""
     expected = ((1 / 3 * 0.03) ** 2 + (2 / 3 * 0.04) ** 2) ** 0.5
-    assert ask(600, 1)[1] == pytest.approx(expected)
+    baseline = MeasuredBaseline(TABLE)
+    for _ in range(600):  # more than the little that it takes for granted
+        found = baseline.plain_speed(Place.of(600, 1), 100, 1000.0)
+    assert found.relative_error == pytest.approx(expected, rel=0.01)
+
+
+def test_before_there_is_traffic_it_is_taken_to_be_everywhere() -> None:
+    """The first completion does not make its neighbours the only points that count."""
+    assert ask(100, 1)[1] < 0.03
 
 
 def test_lines_go_on_beyond_the_last_point_with_as_much_doubt() -> None:
-    """At 2100 tokens 0.030 s, which is 50 % more than was measured anywhere."""
+    """At 2100 tokens 0.030 s, which is 50 % more than was measured with that load."""
     seconds, error = ask(2100, 1)
     assert seconds == pytest.approx(0.030)
-    assert error == pytest.approx((0.04**2 + 0.5**2) ** 0.5)
+    assert error == pytest.approx(0.5, rel=0.01)
 
 
 def test_unknown_context_takes_the_mean_of_all() -> None:

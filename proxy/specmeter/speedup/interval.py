@@ -4,15 +4,20 @@ For each completion X is the seconds it took, Y the seconds that its baseline sa
 taken, E the baseline's share of doubt in Y (Y times the relative error). With the sums of X, Y,
 X², Y², XY and E over any set of completions::
 
-    R    = ΣY / ΣX                                      the speedup
-    V    = (ΣY² - 2R·ΣXY + R²·ΣX²) / (ΣX)²              variance of R by the delta method
-    n    = (ΣX)² / ΣX²                                  how many equal completions these are worth
-    half = √( (t(n - 1) · n/(n - 2))² · V  +  (1.96 · R · ΣE/ΣY)² )
+    R     = ΣY / ΣX                           the speedup
+    V     = (ΣY² - 2R·ΣXY + R²·ΣX²) / (ΣX)²   variance of R by the delta method
+    n     = (ΣX)² / ΣX²                       how many equal completions these are worth
+    s     = t(n - 1) · n/(n - 2) · √V         what chance among completions comes to
+    b     = 1.96 · ΣE/ΣY                      what the baseline's error comes to, relative
+    low   = R - √( s² + (R·b/(1 + b))² )
+    high  = R + √( s² + (R·b/(1 - b))² )
 
 A long completion weighs more than a short one, so fifty of them are worth twenty-five or so, and
 what counts for the small-sample corrections is n, not how many there were. Residuals are smaller
 than errors, as R was fitted to them: n/(n - 2) makes up for that, and t for n being small.
-Both were chosen by simulation: `tests/benchmarks/speedup_report.py`.
+A baseline that is b too high by its error makes R too high in the same proportion, so that the
+truth is R/(1 + b); one that is b too low, R/(1 - b).
+All this was chosen by simulation: `tests/benchmarks/speedup_report.py`.
 
 The recording rules hold the same arithmetic. Where `plain`, `spent`, `plain2`, `spent2`, `cross`
 and `doubt` stand for `sum without (instance, baseline) (increase(specmeter_..._total[1h]))` of
@@ -22,7 +27,10 @@ completions that have a baseline::
     n     spent ^ 2 / spent2
     V     clamp_min(plain2 - 2 * R * cross + R ^ 2 * spent2, 0) / spent ^ 2
     t     1.959964 + 2.3723 / (n - 1) + 2.8225 / (n - 1) ^ 2 + 2.5558 / (n - 1) ^ 3
-    half  sqrt((t * n / (n - 2)) ^ 2 * V + (1.959964 * R * doubt / plain) ^ 2) and n >= 4
+    s2    (t * n / (n - 2)) ^ 2 * V and n >= 4
+    b     clamp_max(1.959964 * doubt / plain, 0.9)
+    low   clamp_min(R - sqrt(s2 + (R * b / (1 + b)) ^ 2), 0)
+    high  R + sqrt(s2 + (R * b / (1 - b)) ^ 2)
 """
 
 from __future__ import annotations
@@ -34,6 +42,9 @@ import msgspec
 
 Z = 1.959964
 """The normal distribution's quantile for 95 %, two-sided."""
+
+MOST_OFF = 0.9
+"""A baseline that may be further off than that says nothing anyway."""
 
 MIN_EFFECTIVE = 4.0
 """Below so many equal completions there is no interval."""
@@ -141,8 +152,10 @@ def speedup(sums: Sums) -> Speedup | None:
     ) / sums.spent**2
     # Rounding leaves a little less than 0 where all ratios are equal.
     sampling = Z * small_sample(effective) * math.sqrt(max(variance, 0.0))
-    half = math.hypot(sampling, Z * ratio * sums.doubt / sums.plain)
-    return Speedup(ratio, Interval(max(ratio - half, 0.0), ratio + half))
+    off = min(Z * sums.doubt / sums.plain, MOST_OFF)
+    low = ratio - math.hypot(sampling, ratio * off / (1 + off))
+    high = ratio + math.hypot(sampling, ratio * off / (1 - off))
+    return Speedup(ratio, Interval(max(low, 0.0), high))
 
 
 def verdict(sums: Sums) -> Verdict:

@@ -16,6 +16,8 @@ from specmeter.speedup.table import Point, Table
 ALONE_ERROR = 0.1
 """Relative error where one point has to do for all contexts or all loads."""
 
+_FIRST_TOKENS = 32
+
 _Parts = dict[int, float]
 """What part each point has in an estimate, by index."""
 
@@ -46,6 +48,9 @@ class MeasuredBaseline:
             [table.points[index].context for index in curve] for curve in self._curves
         ]
         self._mix: Mix[int] = Mix()
+        for index, seconds in enumerate(self._seconds):
+            # As if a little of the traffic had been everywhere: nothing is known of it yet.
+            self._mix.add(index, seconds * _FIRST_TOKENS)
         self._error_of_mix = 0.0
 
     def plain_speed(self, place: Place, tokens: int, at: float) -> PlainSpeed:
