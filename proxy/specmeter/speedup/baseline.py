@@ -64,8 +64,8 @@ class Origin(msgspec.Struct, frozen=True):
 
     def differs(self, other: Origin) -> bool:
         """Whether both are known and not the same."""
-        return _differ(_release(self.build), _release(other.build)) or _differ(
-            self.model, other.model
+        return _differ(self.model, other.model) or (
+            _differ(self.build, other.build) and _release(self.build) != _release(other.build)
         )
 
     def completed(self, other: Origin) -> Origin:
