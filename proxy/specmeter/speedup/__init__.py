@@ -1,0 +1,1 @@
+"""Is it faster than without speculation? Baselines, strata, intervals; pure arithmetic."""

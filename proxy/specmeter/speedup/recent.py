@@ -1,0 +1,39 @@
+"""The latest completions of a model: the speedup of the moment, and what a step costs."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from specmeter.speedup.interval import Sums
+from specmeter.speedup.work import Work
+
+LATEST = 100
+"""Completions that the speedup is taken over: with more, a drop is seen later."""
+
+FITTED = 200
+"""Completions that the cost of a step is fitted to."""
+
+
+class Recent:
+    """The latest completions, those before them forgotten."""
+
+    def __init__(self) -> None:
+        self._sums: deque[Sums] = deque(maxlen=LATEST)
+        self._works: deque[Work] = deque(maxlen=FITTED)
+
+    def add(self, sums: Sums | None, work: Work | None) -> None:
+        """Add a completion; what it does not say is left out."""
+        if sums is not None:
+            self._sums.append(sums)
+        if work is not None:
+            self._works.append(work)
+
+    @property
+    def sums(self) -> Sums:
+        """Of those with a baseline."""
+        return sum(self._sums, Sums())
+
+    @property
+    def works(self) -> tuple[Work, ...]:
+        """Of those that report drafting."""
+        return tuple(self._works)
