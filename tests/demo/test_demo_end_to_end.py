@@ -19,6 +19,7 @@ async def start(*flags: str) -> Process:
         "-m",
         "specmeter",
         "demo",
+        *("--threads", "1"),  # several stall on a machine that is busy
         *flags,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

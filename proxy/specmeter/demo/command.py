@@ -22,6 +22,9 @@ _PLAIN = "plain"
 _DRAIN_SECONDS = 1.0
 
 
+_MOST_THREADS = 512
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's flags."""
     parser.add_argument(
@@ -42,6 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         metavar="N",
         help="end by itself after that many seconds of traffic (default: at Ctrl-C)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=_threads,
+        metavar="N",
+        help="threads of each llama.cpp server; fewer on a machine that is busy with other things, "
+        "because they wait for one another by spinning (default: llama.cpp's own choice)",
     )
     parser.add_argument(
         "--listen",
@@ -78,6 +88,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _threads(text: str) -> int:
+    if text.isascii() and text.isdecimal() and 0 < int(text) <= _MOST_THREADS:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {_MOST_THREADS}")
+
+
 def _seconds(text: str) -> float:
     with suppress(ValueError):
         if math.isfinite(seconds := float(text)) and seconds > 0:
@@ -103,11 +119,13 @@ async def _demo(model: Model, args: argparse.Namespace) -> None:
         with steps(console, count=3) as progress:
             next_step(progress, f"starting llama.cpp without a drafter, model {model.path.name}")
             plain = await stack.enter_async_context(
-                running_llama_server(model.path, alias=models[_PLAIN])
+                running_llama_server(model.path, alias=models[_PLAIN], threads=args.threads)
             )
             next_step(progress, f"starting llama.cpp with the drafter {args.drafter}")
             drafting = await stack.enter_async_context(
-                running_llama_server(model.path, drafter=args.drafter, alias=model.name)
+                running_llama_server(
+                    model.path, drafter=args.drafter, alias=model.name, threads=args.threads
+                )
             )
             next_step(progress, "starting the proxy")
             settings = _settings(models, (plain, drafting), args)
