@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,7 @@ CAPTURES = Path(__file__).parents[1] / "captures" / "llama_cpp"
 TARGET = 50.0  # MB per second of one core
 
 _MEGABYTE = 1_000_000
+_LOOK_SECONDS = 0.02
 _PIECE = 16 * _MEGABYTE
 
 
@@ -96,10 +99,14 @@ def _lines() -> Iterator[str]:
 
 def _read(form: str, path: Path) -> Sample:
     command = [sys.executable, "-m", "specmeter", "log", str(path)]
+    began = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as reader:
-        before = os.times().elapsed
-        _, status, usage = os.wait4(reader.pid, 0)
-        wall = os.times().elapsed - before
+        peak = 0.0
+        while not (ended := os.wait4(reader.pid, os.WNOHANG))[0]:
+            peak = _peak(reader.pid) or peak
+            time.sleep(_LOOK_SECONDS)
+        wall = time.perf_counter() - began
+        _, status, usage = ended
         reader.returncode = os.waitstatus_to_exitcode(status)
     if reader.returncode:
         sys.exit(f"benchmark failed: {' '.join(command)} ended with {reader.returncode}")
@@ -108,8 +115,18 @@ def _read(form: str, path: Path) -> Sample:
         megabytes=path.stat().st_size / _MEGABYTE,
         cpu_seconds=usage.ru_utime + usage.ru_stime,
         wall_seconds=wall,
-        peak_megabytes=usage.ru_maxrss * 1024 / _MEGABYTE,
+        peak_megabytes=peak,
     )
+
+
+def _peak(process: int) -> float:
+    """Return the most memory a process has held; what `wait4` says includes its parent's."""
+    try:
+        text = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0.0
+    found = re.search(r"VmHWM:\s+(\d+) kB", text)
+    return int(found[1]) * 1024 / _MEGABYTE if found else 0.0
 
 
 def _show(samples: list[Sample], sizes: tuple[int, int], repeats: int) -> bool:

@@ -57,3 +57,4 @@ def test_utf8_mark() -> None:
     """A byte order mark is no part of the first line."""
     assert cut(codecs.BOM_UTF8 + b"a\n")[0] == b"a\n"
     assert cut(b"a") == (b"a\n", 0)
+    assert cut(b"\n") == (b"\n", 0)

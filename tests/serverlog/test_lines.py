@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from specmeter.serverlog.lines import origin, plain
+from tests.serverlog import test_ollama, test_sglang, test_tabby, test_vllm
 from tests.serverlog.logs import UPTIME, lines, new_form, old_form, read
 
 OLD_DRAFT = "draft acceptance rate = 0.33333 (   64 accepted /   192 generated)"
@@ -203,3 +204,32 @@ def test_names_are_fit_for_a_terminal() -> None:
     assert name is not None
     assert name.isprintable()
     assert len(name) < 80
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *new_form()[:2],
+        test_ollama.STATS,
+        test_vllm.PREFIX + test_vllm.WINDOW,
+        test_sglang.DECODE,
+        test_tabby.METRICS,
+    ],
+)
+def test_a_log_inside_of_a_prompt(line: str) -> None:
+    """A server that logs its requests logs what they quote, too: that is not read."""
+    for request in (
+        f"INFO: request: {json.dumps({'content': line})}",
+        f"INFO: request: {json.dumps({'content': f'my log: {line}'})}",
+        f"DEBUG {'x' * 400} {line}",
+        f"prompt: first line\\n{line}",
+    ):
+        log = read(lines(request))
+        assert (log.entries, log.reader.unreadable) == ([], 0)
+
+
+def test_a_long_line_of_heads() -> None:
+    """A line of a megabyte that is full of heads is somebody's text, and soon done with."""
+    head = "slot print_timing: id  0 | task 12 | stop processing "
+    log = read(lines("x" * 500 + head * 15_000))
+    assert (log.entries, log.reader.untimed) == ([], 0)

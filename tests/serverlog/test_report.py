@@ -173,6 +173,7 @@ class TestTotals:
         assert low == pytest.approx(1 + 64 / (64 + 64))
         assert high == pytest.approx(1 + 64 / (64 + 1))
         assert "1.50-1.98" in sentences(log)
+        assert "65-128 rounds with a draft (as far as rounded means tell)" in sentences(log)
 
 
 class TestNotes:

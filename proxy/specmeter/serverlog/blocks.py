@@ -60,7 +60,7 @@ class Blocks:
             self._skips = False
             data = data[end:]
         cut = data.rfind(b"\n") + 1
-        block = self._kept + data[:cut] if cut else b""
+        block = b"".join((self._kept, memoryview(data)[:cut])) if cut else b""
         self._kept = data[cut:] if cut else self._kept + data
         if block:
             # A line this long spans two pieces, so only the first one can be.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 
-from specmeter.serverlog.lines import Origin, end_of_line, origin, start_of_line
+from specmeter.serverlog.lines import Origin, before, end_of_line, is_text, origin
 
 _MOST_LINES = 3  # that go on with a record
 
@@ -29,8 +29,11 @@ class Continued:
         position = yield from self._go_on(block, 0)
         while (found := block.find(self._marker, position)) >= 0:
             end = end_of_line(block, found)
-            self._origin = origin(block[start_of_line(block, found) : found])
-            self._text, self._lines = block[found:end], 0
+            where = origin(before(block, found))
+            if is_text(where.rest):
+                position = end
+                continue
+            self._origin, self._text, self._lines = where, block[found:end], 0
             position = yield from self._go_on(block, end + 1)
 
     def close(self) -> Iterator[tuple[Origin, bytes]]:

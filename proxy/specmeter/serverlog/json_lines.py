@@ -101,10 +101,10 @@ def _time(record: dict[str, Any]) -> str:
             return f"{value} "
         if value.isascii() and value.isdigit() and len(value) < _DIGITS:
             value = int(value)
+    elif type(value) is int and 0 <= value < _LONGEST_UPTIME and record.get("type") == "log":
+        return _uptime(value)
     if not _is_number(value):
         return ""
-    if 0 <= value < _LONGEST_UPTIME and record.get("type") == "log":
-        return _uptime(int(value))
     for least, unit in _EPOCH_UNITS:
         if least <= value < least * 1e3:
             moment = datetime.fromtimestamp(value / unit, UTC)
@@ -114,9 +114,8 @@ def _time(record: dict[str, Any]) -> str:
 
 def _uptime(micros: int) -> str:
     """Write llama.cpp's microseconds since its start as its text log does."""
-    seconds, micros = divmod(micros, 1_000_000)
-    minutes, seconds = divmod(seconds, 60)
-    return f"{minutes}.{seconds:02}.{micros // 1000:03}.{micros % 1000:03} I "
+    seconds, millis = micros // 1_000_000, micros // 1000 % 1000
+    return f"{seconds // 60}.{seconds % 60:02}.{millis:03}.{micros % 1000:03} I "
 
 
 def _is_number(value: Any) -> bool:

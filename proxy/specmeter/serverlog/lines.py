@@ -10,10 +10,13 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
+
 from specmeter.serverlog import json_lines
 
 _MOST_LAYERS = 8
 _LONGEST_NAME = 60
+_TEXT = b"{"  # requests and answers are JSON
 _MOST_PREFIX = 400  # bytes; more than that is no prefix, but text
 
 _LAYER = re.compile(
@@ -54,7 +57,7 @@ class Shape(NamedTuple):
     """Whether llama.cpp's own clock follows."""
 
 
-class Origin(NamedTuple):
+class Origin(msgspec.Struct, frozen=True, gc=False):
     """Where a line comes from."""
 
     source: str | None
@@ -138,9 +141,19 @@ def is_bare(prefix: bytes) -> bool:
     return not prefix or not origin(prefix).rest
 
 
-def start_of_line(block: bytes, position: int) -> int:
-    """Return where the line begins that has this position in it."""
-    return block.rfind(b"\n", 0, position) + 1
+def before(block: bytes, position: int) -> bytes:
+    """Return what stands before this position on its line.
+
+    What is too long for a log's prefix is somebody's text, and not worth being looked through: a
+    brace stands for it.
+    """
+    start = block.rfind(b"\n", max(0, position - _MOST_PREFIX), position) + 1
+    return block[start:position] if start or position < _MOST_PREFIX else _TEXT
+
+
+def is_text(rest: bytes) -> bool:
+    """Tell whether the own words of a prefix are the beginning of somebody's text, not a log's."""
+    return _TEXT in rest or b"\\" in rest
 
 
 def end_of_line(block: bytes, position: int) -> int:

@@ -23,10 +23,10 @@ from specmeter.serverlog.entry import Entry
 from specmeter.serverlog.lines import (
     Origin,
     Shape,
+    before,
     end_of_line,
     origin,
     shape,
-    start_of_line,
 )
 from specmeter.serverlog.llama_lines import (
     BARE_DRAFT,
@@ -96,9 +96,9 @@ class LlamaCpp:
     def read(self, block: bytes) -> _Ended:
         """Return the requests that end in this block, each with the position of its end."""
         self._ended = []
-        if not self._is_learned and (first := self._wrapped.search(block)):
+        if not self._is_learned and (first := self._expression.search(block)):
             self._is_learned = True
-            self._wrap(shape(block[start_of_line(block, first.start()) : first.end()]))
+            self._wrap(shape(before(block, first.start())))
         self._read_lines(block, self._expression, 0, len(block))
         if self._single is not None:
             # Look for requests wrapped like the last line that was no whole one.
@@ -152,7 +152,7 @@ class LlamaCpp:
 
     def _headed(self, block: bytes, match: re.Match[bytes]) -> None:
         position, kind = match.start(), match.lastindex
-        prefix = block[start_of_line(block, position) : position]
+        prefix = before(block, position)
         fit = self._wrapped.fullmatch(prefix)
         if fit is None and kind in PROMPTS and (kind != PROMPT or match[HEAD_BEFORE] is not None):
             self._read_apart(block, match)
@@ -238,7 +238,7 @@ class LlamaCpp:
     def _bare(self, block: bytes, match: re.Match[bytes]) -> None:
         """Take in a line that belongs to the head before it, if no words of its own say else."""
         position = match.start()
-        prefix = block[start_of_line(block, position) : position]
+        prefix = before(block, position)
         is_prompt = match.re is BARE_EVAL and prefix.endswith(PROMPT_WORD)
         where = origin(prefix.removesuffix(PROMPT_WORD) if is_prompt else prefix)
         if where.rest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from specmeter.serverlog.lines import Origin, Shape, origin
+from specmeter.serverlog.lines import Origin, Shape, is_text, origin
 
 # Nothing is tried twice (`++`, `*+`): that makes a quarter of the time.
 _TOKEN = rb"([^\s,;()|/]++)"
@@ -65,8 +65,8 @@ EVAL, POSITIONS, ROUND, DAMAGED_DRAFT, DAMAGED_TIME, STOP = 16, 22, 25, 26, 27, 
 PROMPTS = frozenset((PROMPT, 7, 10, 11, 12, 13, STOP_TOO))
 DRAFTS = frozenset((19, 20, 21))
 
-_SLOT_FUNCTION = rb"slot +[^\s{]+"
-_SLOT_WORDS = re.compile(rb"(?:[^{\\]*[\s:])?" + _SLOT_FUNCTION)
+_SLOT_FUNCTION = rb"slot +[^\s{\\]+"
+_SLOT_WORDS = re.compile(rb"(?:.*[\s:])?" + _SLOT_FUNCTION)
 
 EVAL_TIME, DRAFT_ACCEPTANCE = b"eval time =", b"draft acceptance"
 BARE_EVAL = re.compile(rb"eval time " + _TIME)
@@ -100,7 +100,7 @@ def place(prefix: bytes) -> Origin | None:
         `None` if it is no log's prefix but somebody's text.
     """
     where = origin(prefix)
-    return where if _SLOT_WORDS.fullmatch(where.rest) else None
+    return where if _SLOT_WORDS.fullmatch(where.rest) and not is_text(where.rest) else None
 
 
 def lines_in(matches: Iterable[re.Match[bytes]]) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from specmeter.serverlog.entry import Entry, Found
 from specmeter.serverlog.lines import Origin
-from specmeter.serverlog.numbers import Printed, number, printed, ratios
+from specmeter.serverlog.numbers import Printed, milliseconds, number, printed, ratios
 
 Tokens = tuple[bytes | None, ...]
 """Numbers of one line, as they stand there."""
@@ -126,7 +126,7 @@ class Request:
         if self.prompt is not None:
             found.prompt_processed = number(self.prompt[1])
         if self.eval is not None:
-            found.decode_milliseconds = number(self.eval[0])
+            found.decode_milliseconds = milliseconds(self.eval[0])
             found.generated = number(self.eval[1])
         if self.draft is not None:
             ratio, accepted, drafted, mean, rates = self.draft
@@ -154,7 +154,7 @@ def whole(server: str, origin: Origin, groups: Tokens, *, reports_drafts: bool) 
             length and the rates of the positions; these once more, of the line behind it.
         reports_drafts: Whether a missing draft line means that nothing was drafted.
     """
-    slot, task, _, _, prompt, milliseconds, tokens = groups[:7]
+    slot, task, _, _, prompt, time, tokens = groups[:7]
     ratio, accepted, drafted, mean, rates, positions = groups[7:13]
     found = Found(
         server=server,
@@ -163,12 +163,13 @@ def whole(server: str, origin: Origin, groups: Tokens, *, reports_drafts: bool) 
         task=number(task),
         prompt_processed=number(prompt),
         generated=number(tokens),
-        decode_milliseconds=number(milliseconds),
+        decode_milliseconds=milliseconds(time),
     )
     if drafted is not None:
         found.accepted, found.drafted = number(accepted), number(drafted)
         found.ratio, found.mean = printed(ratio), mean_length(mean)
-        found.rates = ratios(rates or positions)
+        if rates is not None or positions is not None:
+            found.rates = ratios(rates or positions)
     elif reports_drafts:
         found.accepted = found.drafted = 0
     return found.entry()

@@ -31,16 +31,26 @@ class Printed(msgspec.Struct, frozen=True, gc=False):
 
 def number(token: bytes | None) -> Any:
     """Read a count or time: a number if it is one, else its text, which no check lets pass."""
-    if token is None or token in _NOTHING:
+    if token is None:
         return None
     try:
-        return int(token)
+        return int(token)  # nearly always it is one
     except ValueError:
         pass
+    if token in _NOTHING:
+        return None
     try:
         return float(token)
     except ValueError:
         return token.decode("utf-8", "replace")
+
+
+def milliseconds(token: bytes | None) -> Any:
+    """Read a time, as `number` does."""
+    try:
+        return None if token is None else float(token)
+    except ValueError:
+        return number(token)
 
 
 def printed(token: bytes | None, scale: float = 1.0) -> Printed | None:

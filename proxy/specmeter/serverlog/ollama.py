@@ -44,7 +44,7 @@ class Ollama:
         return [entry for entry in found if entry is not None]
 
     def _entry(self, where: Origin, text: bytes) -> Entry | None:
-        if not where.rest.endswith(_WORDS) or b"{" in where.rest:
+        if not where.rest.endswith(_WORDS):
             return None
         values = dict(_PAIR.findall(text))
         known = [key.strip(b" =") in values for key in _NEEDED]

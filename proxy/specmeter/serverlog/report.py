@@ -123,9 +123,12 @@ def _mean_length(totals: Totals) -> str:
         nothing = totals.has_counts and not totals.acceptance.denominator
         return _line("mean acceptance length", None, _NOTHING if nothing else why)
     rounds = f"{_span(totals.rounds_low, totals.rounds_high)} rounds with a draft"
-    tokens = f"{totals.round_tokens} emitted / " if totals.counts_emitted else None
-    source = tokens or f"1 + {totals.round_tokens} accepted / "
-    return _line("mean acceptance length", _lengths(*lengths), source + rounds)
+    if totals.rounds_low != totals.rounds_high:
+        rounds += " (as far as rounded means tell)"
+    above = f"1 + {totals.round_tokens} accepted"
+    if totals.counts_emitted:
+        above = f"{totals.round_tokens} emitted"
+    return _line("mean acceptance length", _lengths(*lengths), f"{above} / {rounds}")
 
 
 def _why_no_steps(totals: Totals) -> str:

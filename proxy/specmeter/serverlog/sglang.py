@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from specmeter.serverlog.entry import Entry, Found
-from specmeter.serverlog.lines import end_of_line, origin, start_of_line
+from specmeter.serverlog.lines import Origin, before, end_of_line, is_text, origin
 from specmeter.serverlog.numbers import printed
 
 SERVER = "SGLang"
@@ -38,20 +38,25 @@ class SGLang:
         position = block.find(_MARKER)
         while position >= 0:
             end = end_of_line(block, position)
-            length, rate = _LENGTH.search(block, position, end), _RATE.search(block, position, end)
-            mean, ratio = printed(length and length[1]), printed(rate and rate[1])
-            if block.find(_NAME, position, end) < 0:
-                self.plain += 1
-            elif mean is None:
-                self.unreadable += 1
-            else:
-                where = origin(block[start_of_line(block, position) : position])
-                entry = Found(
-                    server=SERVER, origin=where, is_window=True, mean=mean, ratio=ratio
-                ).entry()
-                found.append((position, entry))
+            where = origin(before(block, position))
+            if not is_text(where.rest):
+                entry = self._interval(where, block[position:end])
+                if entry is not None:
+                    found.append((position, entry))
             position = block.find(_MARKER, end)
         return found
+
+    def _interval(self, where: Origin, text: bytes) -> Entry | None:
+        length, rate = _LENGTH.search(text), _RATE.search(text)
+        mean = printed(length[1]) if length else None
+        if mean is None:
+            named = _NAME in text
+            self.unreadable += named
+            self.plain += not named
+            return None
+        ratio = printed(rate[1]) if rate else None
+        found = Found(server=SERVER, origin=where, is_window=True, mean=mean, ratio=ratio)
+        return found.entry()
 
     def close(self) -> list[Entry]:
         """Return nothing: an interval is one line."""

@@ -21,7 +21,7 @@ import msgspec
 
 from specmeter.reading import MAX_TOKENS
 from specmeter.serverlog.entry import Entry, Found
-from specmeter.serverlog.lines import Origin, end_of_line, origin, start_of_line
+from specmeter.serverlog.lines import Origin, before, end_of_line, is_text, origin
 from specmeter.serverlog.numbers import fits, number, printed, ratios
 from specmeter.serverlog.rounds import Rounds
 
@@ -56,10 +56,10 @@ class VLLM:
         position = block.find(_MARKER)
         while position >= 0:
             end = end_of_line(block, position)
-            prefix, _, word = block[start_of_line(block, position) : position].rpartition(b" ")
+            prefix, _, word = before(block, position).rpartition(b" ")
             kind = _KINDS.get(word)
-            if kind is not None:
-                where = origin(prefix + b" ")
+            where = origin(prefix + b" ")
+            if kind is not None and not is_text(where.rest):
                 text = block[position + len(_MARKER) : end].rstrip()
                 if kind == SERVER:
                     entry = self._window(where, _values(text))
