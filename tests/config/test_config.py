@@ -152,6 +152,7 @@ class TestLayers:
             "body_bytes": 4096,
             "probe_seconds": 60.0,
             "scrape_seconds": 30.0,
+            "state_file": "learned.json",
         }
         assert {*values, "upstream"} == set(Settings.__struct_fields__)
         environ = {f"SPECMETER_{key.upper()}": str(value) for key, value in values.items()}

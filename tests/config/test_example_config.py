@@ -15,6 +15,9 @@ KEYS = [
     *((BELOW, key) for key in Upstream.__struct_fields__),
 ]
 
+_BOUND = ("memory_bandwidth_gb_s", "weights_gb")
+"""One has no use without the other."""
+
 
 def paragraph(text: str, key: str) -> str:
     """Give the comment above a key."""
@@ -34,7 +37,12 @@ def changed(folder: Path, key: str, value: str) -> Path:
     """Write the example with one value changed."""
     text = EXAMPLE.read_text(encoding="utf-8")
     path = folder / "changed.toml"
-    path.write_text(re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}", text), encoding="utf-8")
+    text = text.replace('\nplain = ""\n', '\nplain = "other"\n')
+    if key in _BOUND:
+        for one in _BOUND:
+            text = text.replace(f"\n{one} = 0.0\n", f"\n{one} = {value}\n")
+    text = re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}", text)
+    path.write_text(f'{text}\n[[upstream]]\nurl = "http://other"\nname = "other"\n')
     return path
 
 
@@ -63,13 +71,16 @@ class TestExample:
     @pytest.mark.parametrize(("text", "key"), KEYS)
     def test_each_range_is_told_truly(self, text: str, key: str, tmp_path: Path) -> None:
         """A range that a comment tells is accepted at both ends, and refused beyond."""
-        told = re.search(r"([\d.]+) to (\d+)\b(?! letters)", paragraph(text, key))
+        told = re.search(r"([\d.]+) to (\d+(?:\.\d+)?)\b(?! letters)", paragraph(text, key))
         assert bool(told) == bool(re.fullmatch(r"[\d.]+", written(text, key)))
         if not told:
             return
         low, high = told[1], told[2]
         load(changed(tmp_path, key, low), {}, {})
         load(changed(tmp_path, key, high), {}, {})
-        for beyond in (str(float(low) - 0.001), str(int(high) + 1)):
+        for beyond in (
+            str(float(low) - 0.001),
+            str(float(high) + 1 if "." in high else int(high) + 1),
+        ):
             with pytest.raises(ConfigError, match=rf"{key}: "):
                 load(changed(tmp_path, key, beyond), {}, {})

@@ -2,14 +2,8 @@
 
 from specmeter.config.address import Address, Target, parse_address
 from specmeter.config.loader import Loaded, load
-from specmeter.config.settings import (
-    BACKENDS,
-    LOG_FORMATS,
-    LOG_LEVELS,
-    Settings,
-    Upstream,
-    as_toml,
-)
+from specmeter.config.settings import LOG_FORMATS, LOG_LEVELS, Settings, as_toml
+from specmeter.config.upstream import BACKENDS, Upstream
 
 __all__ = [
     "BACKENDS",

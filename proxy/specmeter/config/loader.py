@@ -9,8 +9,10 @@ import msgspec
 
 from specmeter.config import environment
 from specmeter.config.address import with_scheme
+from specmeter.config.checked import clean, value_type
 from specmeter.config.rules import did_you_mean
-from specmeter.config.settings import Settings, Upstream, clean, value_type
+from specmeter.config.settings import Settings
+from specmeter.config.upstream import Upstream
 from specmeter.errors import ConfigError
 
 _LARGEST_FILE = 1024 * 1024

@@ -16,6 +16,7 @@ from specmeter.errors import ConfigError
 Rule: TypeAlias = Callable[[object], Any]
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _KEY_BEGINNINGS = ("sk-", "hf_", "Bearer ")
 _LONGEST_SHOWN = 80
@@ -51,6 +52,13 @@ def name(value: object) -> str:
             "underscores"
         )
     return str(value)
+
+
+def header_name(value: object) -> str:
+    """Accept the name of an HTTP header, or nothing."""
+    if value and not _TOKEN.fullmatch(text(value)):
+        raise ConfigError(f'{shown(value)} is no header\'s name: write one as "x-session-id"')
+    return text(value)
 
 
 def names(value: object) -> tuple[str, ...]:
@@ -101,6 +109,27 @@ def seconds(low: float, high: float) -> Rule:
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise ConfigError(f"{shown(value)} is not a number: {remedy}")
         if not low <= value <= high:  # also true of nan
+            raise ConfigError(f"{shown(value)} is out of range: {remedy}")
+        return float(value)
+
+    return check
+
+
+def share(most: float) -> Rule:
+    """Make a rule that accepts a share from 0 to some most."""
+    return _number(most, f"write a share, 0 to {most:g}")
+
+
+def amount(most: float) -> Rule:
+    """Make a rule that accepts a number from 0 to some most."""
+    return _number(most, f"write 0 to {most:.0f}")
+
+
+def _number(most: float, remedy: str) -> Rule:
+    def check(value: object) -> float:
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise ConfigError(f"{shown(value)} is not a number: {remedy}")
+        if not 0 <= value <= most:  # also true of nan
             raise ConfigError(f"{shown(value)} is out of range: {remedy}")
         return float(value)
 

@@ -4,19 +4,14 @@ The values are frozen and checked when they are made, so whoever gets them need 
 """
 
 import json
-import typing
-from typing import Annotated, Any
-
-import msgspec
+from typing import Annotated
 
 from specmeter.config import rules
-from specmeter.config.address import Address, Target, parse_address, parse_target
+from specmeter.config.address import Address, parse_address
+from specmeter.config.checked import Checked
+from specmeter.config.upstream import Upstream
 from specmeter.errors import ConfigError
 
-BACKENDS = (
-    *("auto", "llama_cpp", "ik_llama", "vllm", "sglang", "ollama", "lm_studio", "mlx_vlm"),
-    *("tabby", "trtllm", "koboldcpp", "openai"),
-)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("text", "json")
 
@@ -24,76 +19,7 @@ _DAY = 86400
 _MIB = 1024 * 1024
 
 
-class _Checked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A struct whose fields carry the rule that their values obey."""
-
-    def __post_init__(self) -> None:
-        for key in self.__struct_fields__:
-            try:
-                clean(type(self), key, getattr(self, key))
-            except ConfigError as error:
-                raise ConfigError(f"{key}: {error}") from None
-
-
-class Upstream(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One server to forward to.
-
-    Attributes:
-        url: http or https, host, port and maybe a path; see `target`.
-        name: the `upstream` label of its series; unique.
-        backend: its kind, one of BACKENDS; `auto` finds out.
-        models: the names that route here and may be `model_name` labels, or patterns of them with
-            * ? [ ], of which those are labels that its /v1/models lists; empty takes all it lists.
-        method: how it drafts, for the label of specmeter_upstream_info.
-        inject: whether numbers may be asked for that are taken out of the answer again.
-        meter_cancelled: whether llama.cpp's streams are asked for timings on every chunk, so that
-            a stream its client leaves is metered up to there.
-        continuous_usage: whether its streams are also asked for usage on every chunk.
-        log: path of the server's log, which completes what its answers do not say; empty for none.
-        scrape: whether its own metrics page is read and shown as `specmeter_upstream_…`.
-        connect_seconds: longest wait for a connection.
-        idle_seconds: longest silence within a response; 0 waits forever.
-        keepalive_seconds: how long an idle connection is used again.
-        api_key_file: path of the key for specmeter's own requests; empty for none.
-        lend_key: whether clients that bring no key use that one.
-        ca_file: path of the certificates to trust instead of the system's; empty for the system's.
-
-    Raises:
-        ConfigError: a value is out of its range, or ca_file comes with an http url.
-    """
-
-    url: Annotated[str, rules.url]
-    name: Annotated[str, rules.name] = "default"
-    backend: Annotated[str, rules.choice(BACKENDS)] = "auto"
-    models: Annotated[tuple[str, ...], rules.names] = ()
-    method: Annotated[str, rules.text] = ""
-    inject: Annotated[bool, rules.switch] = True
-    continuous_usage: Annotated[bool, rules.switch] = False
-    meter_cancelled: Annotated[bool, rules.switch] = False
-    log: Annotated[str, rules.text] = ""
-    scrape: Annotated[bool, rules.switch] = False
-    connect_seconds: Annotated[float, rules.seconds(0.01, 3600)] = 5.0
-    idle_seconds: Annotated[float, rules.seconds(0, _DAY)] = 0.0
-    keepalive_seconds: Annotated[float, rules.seconds(0, 3600)] = 4.0
-    api_key_file: Annotated[str, rules.key_file] = ""
-    lend_key: Annotated[bool, rules.switch] = False
-    ca_file: Annotated[str, rules.text] = ""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.ca_file and not self.target.is_tls:
-            raise ConfigError(
-                f"ca_file: {rules.shown(self.ca_file)} has no use with an http url: "
-                "write https, or take it out"
-            )
-
-    @property
-    def target(self) -> Target:
-        """The url taken apart. It is parsed at each call, so keep it."""
-        return parse_target(self.url)
-
-
-class Settings(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Settings(Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that `specmeter serve` can be told.
 
     Attributes:
@@ -107,6 +33,8 @@ class Settings(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
         tail_bytes: how much of a stream's end is kept for reading.
         body_bytes: the largest body, not streamed, that is read.
         probe_seconds: how often an upstream's /v1/models is asked.
+        state_file: path of the file that keeps what was learned about plain speed across restarts;
+            empty forgets it.
         scrape_seconds: how often the metrics page of an upstream with `scrape` is read.
 
     Raises:
@@ -124,12 +52,14 @@ class Settings(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
     tail_bytes: Annotated[int, rules.whole(1024, 1024 * _MIB)] = _MIB
     body_bytes: Annotated[int, rules.whole(1024, 1024 * _MIB)] = 8 * _MIB
     probe_seconds: Annotated[float, rules.seconds(0.01, _DAY)] = 15.0
+    state_file: Annotated[str, rules.text] = ""
     scrape_seconds: Annotated[float, rules.seconds(0.01, _DAY)] = 15.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_addresses(self)
         _check_names(self)
+        _check_plain(self)
 
     @property
     def listen_address(self) -> Address:
@@ -140,22 +70,6 @@ class Settings(_Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def admin_address(self) -> Address:
         """The admin listener's host and port."""
         return parse_address(self.admin)
-
-
-def clean(kind: type[msgspec.Struct], key: str, value: object) -> Any:
-    """Check one value of Settings or Upstream, and give it back in its proper type.
-
-    Raises:
-        ConfigError: names value and remedy, not the key.
-    """
-    hint = _hint(kind, key)
-    return hint.__metadata__[0](value) if typing.get_origin(hint) is Annotated else value
-
-
-def value_type(kind: type[msgspec.Struct], key: str) -> Any:
-    """Give the type of one value of Settings or Upstream."""
-    hint = _hint(kind, key)
-    return hint.__origin__ if typing.get_origin(hint) is Annotated else hint
 
 
 def scalar_keys() -> tuple[str, ...]:
@@ -210,8 +124,19 @@ def _check_names(settings: Settings) -> None:
                 )
 
 
-def _hint(kind: type[msgspec.Struct], key: str) -> Any:
-    return typing.get_type_hints(kind, include_extras=True)[key]
+def _check_plain(settings: Settings) -> None:
+    known = {upstream.name: upstream for upstream in settings.upstream}
+    for index, upstream in enumerate(settings.upstream):
+        if not upstream.plain:
+            continue
+        where = f"upstream[{index}].plain: {rules.shown(upstream.plain)}"
+        if upstream.plain not in known:
+            hint = rules.did_you_mean(upstream.plain, known)
+            raise ConfigError(f"{where} is no upstream's name{hint}")
+        if known[upstream.plain].plain:
+            raise ConfigError(
+                f"{where} has a plain upstream itself: name one that does not speculate"
+            )
 
 
 def _toml(value: object) -> str:

@@ -20,6 +20,8 @@ PER_TOKEN_BUCKETS = (
 DURATION_BUCKETS = tuple(0.01 * 2**power for power in range(16))
 RATIO_BUCKETS = tuple(step / 20 for step in range(1, 21))
 PER_STEP_BUCKETS = (1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 32.0)
+SPEEDUP_BUCKETS = (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0)
+CHARACTER_BUCKETS = (1.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
 OVERHEAD_BUCKETS = (0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 1.0)
 
 
@@ -41,6 +43,9 @@ class Family:
 
 
 _MODEL = ("upstream", "model_name")
+_COMPARED = (*_MODEL, "baseline")
+_SLICE = (*_MODEL, "slice", "bucket")
+_STRATUM = (*_COMPARED, "context", "in_flight")
 
 REQUESTS = Family(
     "requests_total",
@@ -125,13 +130,196 @@ DECODE_SECONDS = Family(
     "decode_seconds_total",
     "counter",
     (*_MODEL, "baseline"),
-    "Seconds from the first generated token to the last, of completions of 8 tokens or more.",
+    "Seconds from the first generated token to the last, of completions of 8 tokens or more; "
+    "baseline: what they are compared with, none for those without.",
 )
 DECODE_TOKENS = Family(
     "decode_tokens_total",
     "counter",
     (*_MODEL, "baseline"),
     "Tokens that came in decode_seconds: all but the first of each completion.",
+)
+PLAIN_DECODE_SECONDS = Family(
+    "plain_decode_seconds_total",
+    "counter",
+    _COMPARED,
+    "Seconds that the tokens of decode_seconds would have taken without speculation.",
+)
+DECODE_SECONDS_SQUARED = Family(
+    "decode_seconds_squared_total",
+    "counter",
+    _COMPARED,
+    "Squares of each completion's decode seconds, for the speedup's interval.",
+)
+PLAIN_DECODE_SECONDS_SQUARED = Family(
+    "plain_decode_seconds_squared_total",
+    "counter",
+    _COMPARED,
+    "Squares of each completion's plain seconds, for the speedup's interval.",
+)
+DECODE_SECONDS_CROSS = Family(
+    "decode_seconds_cross_total",
+    "counter",
+    _COMPARED,
+    "Decode seconds times plain seconds of each completion, for the speedup's interval.",
+)
+PLAIN_DECODE_DOUBT = Family(
+    "plain_decode_doubt_seconds_total",
+    "counter",
+    _COMPARED,
+    "Plain seconds times their baseline's relative error, for the speedup's interval.",
+)
+TIMED_STEPS = Family(
+    "timed_steps_total",
+    "counter",
+    _MODEL,
+    "Runs of the target after the prompt pass, of completions that report both steps and time.",
+)
+TIMED_STEP_SECONDS = Family(
+    "timed_step_seconds_total",
+    "counter",
+    _MODEL,
+    "Decode seconds that timed_steps took.",
+)
+REQUEST_SPEEDUP = Family(
+    "request_speedup_ratio",
+    "histogram",
+    _MODEL,
+    "Plain seconds per decode second of one completion: mostly noise, so look at the whole.",
+    SPEEDUP_BUCKETS,
+)
+SLICE_COMPLETIONS = Family(
+    "slice_completions_total",
+    "counter",
+    _SLICE,
+    "Completions by slice: context (tokens in the cache at mid-generation), output (generated "
+    "tokens) or in_flight (requests at the same time), and bucket.",
+)
+SLICE_STEP_TOKENS = Family(
+    "slice_target_step_tokens_total",
+    "counter",
+    _SLICE,
+    "target_step_tokens by slice.",
+)
+SLICE_STEPS = Family(
+    "slice_target_steps_total",
+    "counter",
+    _SLICE,
+    "target_steps by slice.",
+)
+SLICE_DRAFT_TOKENS = Family(
+    "slice_spec_decode_num_draft_tokens_total",
+    "counter",
+    _SLICE,
+    "Drafted tokens by slice.",
+)
+SLICE_ACCEPTED_TOKENS = Family(
+    "slice_spec_decode_num_accepted_tokens_total",
+    "counter",
+    _SLICE,
+    "Accepted tokens by slice.",
+)
+SLICE_DECODE_SECONDS = Family(
+    "slice_decode_seconds_total",
+    "counter",
+    (*_SLICE, "baseline"),
+    "decode_seconds by slice.",
+)
+SLICE_DECODE_TOKENS = Family(
+    "slice_decode_tokens_total",
+    "counter",
+    (*_SLICE, "baseline"),
+    "decode_tokens by slice.",
+)
+SLICE_PLAIN_SECONDS = Family(
+    "slice_plain_decode_seconds_total",
+    "counter",
+    (*_SLICE, "baseline"),
+    "plain_decode_seconds by slice.",
+)
+BASELINE_SECONDS_PER_TOKEN = Family(
+    "baseline_seconds_per_token",
+    "gauge",
+    _STRATUM,
+    "Seconds per token without speculation, by source, context and requests in flight.",
+)
+BASELINE_RELATIVE_ERROR = Family(
+    "baseline_relative_error",
+    "gauge",
+    _STRATUM,
+    "Standard error of baseline_seconds_per_token per unit; it grows with age.",
+)
+BASELINE_UPDATED = Family(
+    "baseline_updated_timestamp_seconds",
+    "gauge",
+    _STRATUM,
+    "When that was measured: the mean of its samples' times.",
+)
+BASELINE_STALE = Family(
+    "baseline_stale",
+    "gauge",
+    _COMPARED,
+    "Whether the baseline is of another build or model than answers now (1) or not (0).",
+)
+STEP_FIXED_SECONDS = Family(
+    "step_fixed_seconds",
+    "gauge",
+    (*_MODEL, "bound"),
+    "What a run of the target costs without a draft, fitted over recent completions; "
+    "bound: estimate, low, high.",
+)
+STEP_DRAFT_SECONDS = Family(
+    "step_draft_token_seconds",
+    "gauge",
+    (*_MODEL, "bound"),
+    "What each drafted token adds to the cost of a run of the target; bound: estimate, low, high.",
+)
+BREAK_EVEN = Family(
+    "break_even_output_per_step",
+    "gauge",
+    (*_MODEL, "bound"),
+    "Tokens that a run of the target has to bring back to be as fast as without speculation, at "
+    "the present drafts; bound: estimate, low, high.",
+)
+EXPECTED_SPEEDUP = Family(
+    "expected_speedup_ratio",
+    "gauge",
+    (*_MODEL, "draft_length", "in_use", "bound"),
+    "Speedup to expect if drafts were at most so long: an estimate; in_use marks the present "
+    "length; bound: estimate, low, high.",
+)
+PLAIN_BOUND = Family(
+    "plain_decode_bound_tokens_per_second",
+    "gauge",
+    ("upstream",),
+    "What plain decoding of one request cannot exceed: memory bandwidth / weights, as configured.",
+)
+OUTPUT_CHECKS = Family(
+    "output_checks_total",
+    "counter",
+    (*_MODEL, "result"),
+    "Greedy completions replayed without speculation, by whether the texts are the same: "
+    "identical, diverged.",
+)
+FIRST_DIFFERENCE = Family(
+    "output_first_difference_characters",
+    "histogram",
+    _MODEL,
+    "Characters that are the same before two diverging outputs differ.",
+    CHARACTER_BUCKETS,
+)
+SHADOW_REPLAYS = Family(
+    "shadow_replays_total",
+    "counter",
+    ("upstream", "result"),
+    "Finished requests chosen for a replay on the plain upstream: done, failed, skipped (too old "
+    "or too many before it was idle), abandoned (live traffic came).",
+)
+HOLDOUT_REQUESTS = Family(
+    "holdout_requests_total",
+    "counter",
+    ("upstream", "result"),
+    "Live requests drawn for the plain upstream: answered by it, or fell_back to speculation.",
 )
 FIRST_TOKEN = Family(
     "time_to_first_token_seconds",
@@ -300,6 +488,35 @@ FAMILIES: tuple[Family, ...] = (
     ACCEPTED_PER_POSITION,
     DECODE_SECONDS,
     DECODE_TOKENS,
+    PLAIN_DECODE_SECONDS,
+    DECODE_SECONDS_SQUARED,
+    PLAIN_DECODE_SECONDS_SQUARED,
+    DECODE_SECONDS_CROSS,
+    PLAIN_DECODE_DOUBT,
+    TIMED_STEPS,
+    TIMED_STEP_SECONDS,
+    REQUEST_SPEEDUP,
+    SLICE_COMPLETIONS,
+    SLICE_STEP_TOKENS,
+    SLICE_STEPS,
+    SLICE_DRAFT_TOKENS,
+    SLICE_ACCEPTED_TOKENS,
+    SLICE_DECODE_SECONDS,
+    SLICE_DECODE_TOKENS,
+    SLICE_PLAIN_SECONDS,
+    BASELINE_SECONDS_PER_TOKEN,
+    BASELINE_RELATIVE_ERROR,
+    BASELINE_UPDATED,
+    BASELINE_STALE,
+    STEP_FIXED_SECONDS,
+    STEP_DRAFT_SECONDS,
+    BREAK_EVEN,
+    EXPECTED_SPEEDUP,
+    PLAIN_BOUND,
+    OUTPUT_CHECKS,
+    FIRST_DIFFERENCE,
+    SHADOW_REPLAYS,
+    HOLDOUT_REQUESTS,
     FIRST_TOKEN,
     PER_TOKEN,
     DURATION,
