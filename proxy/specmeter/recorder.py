@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from specmeter.gateway.endpoints import OTHER
 from specmeter.gateway.exchange import Ending, Exchange
+from specmeter.learning import Learning
 from specmeter.meter.completion import Completion, Source
 from specmeter.meter.meter import Meter
+from specmeter.plain_traffic import PlainTraffic
 from specmeter.reader import Outcome, read
 from specmeter.reading import Reading
 from specmeter.serverlog.matching import Logged, LogMatcher
@@ -36,6 +38,8 @@ class Recorder:
         upstreams: Whose answers are read.
         meter: Counts them.
         probe: Asks the upstreams for their models.
+        learning: Compares completions with their baselines.
+        plain: Has requests replayed, and learns from held-out ones.
         observers: Get each completion after it was counted.
     """
 
@@ -44,11 +48,16 @@ class Recorder:
         upstreams: Upstreams,
         meter: Meter,
         probe: Probe,
+        learning: Learning,
+        plain: PlainTraffic,
+        *,
         observers: Sequence[Observer] = (),
     ) -> None:
         self._upstreams = {one.name: one for one in upstreams.all}
         self._meter = meter
         self._probe = probe
+        self._learning = learning
+        self._plain = plain
         self._observers = tuple(observers)
         self._side_pages = SidePages(probe)
         self._matchers = {one.name: LogMatcher() for one in upstreams.all if one.settings.log}
@@ -147,7 +156,11 @@ class Recorder:
                 time_to_first_token=None if first is None else first - exchange.received_at,
                 duration=exchange.ended_at - exchange.received_at,
                 finished_at=ended.finished_at,
+                in_flight=None if exchange.in_flight is None else round(exchange.in_flight),
+                stands_for=self._plain.stands_for(exchange, ended.outcome.model),
             )
+            if exchange.replayable and exchange.ending is Ending.COMPLETE and len(readings) == 1:
+                self._plain.offer(upstream, exchange, completion)
             matcher = self._matchers.get(upstream.name)
             if matcher is None:
                 self._count(upstream, completion)
@@ -174,6 +187,8 @@ class Recorder:
 
     def _count(self, upstream: Upstream, completion: Completion) -> None:
         upstream.saw(completion.reading.speculation, completion.model_name, completion.finished_at)
+        completion = self._learning.compared(upstream, completion)
+        self._plain.take(completion, upstream.build)
         self._meter.count(completion)
         for observe in self._observers:
             observe(completion)

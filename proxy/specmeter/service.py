@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,12 +20,16 @@ from specmeter import __version__
 from specmeter.admin import admin_app
 from specmeter.config import Address, Settings
 from specmeter.errors import StartupError
-from specmeter.gateway.failures import Reason
+from specmeter.gateway.failures import FAILURES
 from specmeter.gateway.gateway import Gateway
 from specmeter.gateway.protocol import DataServer
 from specmeter.gateway.relay import Limits
+from specmeter.learning import Learning
 from specmeter.meter.meter import Meter
+from specmeter.meter.plain_meter import PlainMeter
+from specmeter.meter.speedup_state import SpeedupCollector
 from specmeter.meter.state import StateCollector
+from specmeter.plain_traffic import PlainTraffic
 from specmeter.recorder import Observer, Recorder
 from specmeter.serverlog.follower import LogFollower
 from specmeter.upstream.probe import Probe
@@ -54,7 +59,12 @@ class Service:
         self._scraper = Scraper(
             self.upstreams.all, settings.scrape_seconds, settings.position_limit, self.registry
         )
-        self._recorder = Recorder(self.upstreams, self._meter, self._probe, observers)
+        self._learning = Learning(self.upstreams.all, settings.state_file)
+        self._plain = PlainTraffic(self.upstreams, self._learning, PlainMeter(self.registry))
+        self._recorder = Recorder(
+            *(self.upstreams, self._meter, self._probe, self._learning, self._plain),
+            observers=observers,
+        )
         self._followers = [self._follower(one) for one in self.upstreams.all if one.settings.log]
         self._gateway = Gateway(
             loop,
@@ -62,6 +72,7 @@ class Service:
             Limits(tail_bytes=settings.tail_bytes, body_bytes=settings.body_bytes),
             self._recorder.take,
             self._probe.ask_again,
+            plain=self._plain.comparisons,
         )
         self._data: asyncio.Server | None = None
         self._data_server: DataServer | None = None
@@ -77,9 +88,12 @@ class Service:
         """
         settings = self._settings
         self.registry.register(StateCollector(self.upstreams.all))
+        learning = self._learning
+        self.registry.register(SpeedupCollector(learning.estimator, learning.bounds, time.time))
+        await learning.start()
         ProcessCollector(namespace="specmeter", registry=self.registry)
         for upstream in self.upstreams.all:
-            self._meter.expect_upstream(upstream.name, Reason)
+            self._meter.expect_upstream(upstream.name, FAILURES)
             self._expect_models(upstream)
         try:
             self.data_url = await self._listen(settings.listen_address)
@@ -88,6 +102,7 @@ class Service:
             await self.stop()
             raise
         await self._probe.start()
+        await self._plain.start()
         for follower in self._followers:
             await follower.start()
         await self._scraper.start()
@@ -98,11 +113,13 @@ class Service:
             self._data.close()
         if self._data_server is not None:
             await self._drain(self._data_server)
+        await self._plain.stop()
         await self._recorder.settle()
         for follower in self._followers:
             await follower.stop()
         for upstream in self.upstreams.all:
             self._recorder.let_go(upstream, all_of_them=True)
+        await self._learning.stop()
         await self._probe.stop()
         await self._scraper.stop()
         self.upstreams.close()
@@ -132,6 +149,9 @@ class Service:
     def _expect_models(self, upstream: Upstream) -> None:
         for model in (*sorted(upstream.models), OTHER_MODEL):
             self._meter.expect_model(upstream.name, model)
+            self._plain.expect_model(upstream.name, model)
+            if (given := self._learning.given.get(upstream.name)) is not None:
+                self._meter.expect_baseline(upstream.name, model, given)
 
     async def _listen(self, address: Address) -> str:
         self._data_server = DataServer(self._gateway.handle, self._gateway.bad_request)

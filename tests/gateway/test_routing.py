@@ -250,7 +250,8 @@ async def test_clients_mint_no_series(upstream: ScriptedUpstream) -> None:
             await ask(proxy.url, "GET", f"/v1/{number}?model=x{number}")
         metrics = await proxy.metrics()
     assert metrics.by("completions_total", "model_name") == {"other": 20}
-    after = {(s.name, *s.labels.items()) for s in metrics.samples}
+    # The buckets of slices are a closed set, and each comes with its first completion.
+    after = {(s.name, *s.labels.items()) for s in metrics.samples if "slice" not in s.labels}
     assert len(after - before) <= 3  # requests_total of `other`, and no more
 
 

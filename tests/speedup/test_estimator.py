@@ -7,7 +7,8 @@ import pytest
 from specmeter.meter.completion import Completion
 from specmeter.reading import RawNumbers, check
 from specmeter.speedup.baseline import Origin, Sample, Source
-from specmeter.speedup.estimator import Estimate, Estimator
+from specmeter.speedup.estimate import Estimate
+from specmeter.speedup.estimator import Estimator
 from specmeter.speedup.interval import Sums, Verdict, speedup
 from specmeter.speedup.state import ModelState
 from specmeter.speedup.strata import Stratum
@@ -17,7 +18,9 @@ MODEL = ("u", "m")
 TABLE = Table((Point(100, 1, 0.020, 0.01), Point(8100, 1, 0.040, 0.01)), 0.0)
 
 
-def completion(at: float = 0.0, model_name: str = "m", **raw: Any) -> Completion:
+def completion(
+    at: float = 0.0, model_name: str = "m", in_flight: int | None = None, **raw: Any
+) -> Completion:
     """100 prompt tokens, 101 generated, 2 s, 50 drafted."""
     numbers = {
         "generated": 101,
@@ -35,6 +38,7 @@ def completion(at: float = 0.0, model_name: str = "m", **raw: Any) -> Completion
         time_to_first_token=0.3,
         duration=2.5,
         finished_at=at,
+        in_flight=in_flight,
     )
 
 
@@ -52,7 +56,7 @@ def estimator() -> Estimator:
 
 def test_an_estimate(estimator: Estimator) -> None:
     """100 tokens after the first one, 25 ms each: 2.5 s instead of 2.0."""
-    found = estimator.take(completion(), 3)
+    found = estimator.take(completion(in_flight=3))
     assert found == Estimate(
         spent=2.0,
         plain=2.5,
@@ -69,7 +73,7 @@ def test_context_is_that_of_mid_generation() -> None:
     """4050 prompt tokens and half of 101 are half-way between 100 and 8100: 30 ms."""
     estimator = Estimator()
     estimator.give_table("u", TABLE)
-    found = estimator.take(completion(prompt=4050), 1)
+    found = estimator.take(completion(prompt=4050, in_flight=1))
     assert found is not None
     assert found.plain == pytest.approx(100 * (0.020 + 0.020 * (4050 + 50.5 - 100) / 8000))
 
@@ -128,11 +132,11 @@ def test_a_plain_server_tells_the_baseline() -> None:
     for i in range(10):
         sample = Sample(Stratum("0-512", "1"), 3.0, 100, 60.0 * i)
         estimator.learn_plain(MODEL, Source.HOLDOUT, sample, Origin("b1"))
-    found = estimator.take(completion(600.0), 1, Origin("b1"))
+    found = estimator.take(completion(600.0, in_flight=1), Origin("b1"))
     assert found is not None
     assert found.source is Source.HOLDOUT
     assert found.ratio == pytest.approx(1.5)
-    assert estimator.take(completion(600.0, model_name="other"), 1) is None
+    assert estimator.take(completion(600.0, model_name="other", in_flight=1)) is None
 
 
 def test_given_baselines_serve_all_models_of_an_upstream() -> None:
@@ -150,9 +154,9 @@ def test_given_baselines_serve_all_models_of_an_upstream() -> None:
 def test_a_new_build_is_seen(estimator: Estimator) -> None:
     """The state tells which baselines are of another one."""
     estimator.give_table("u", Table(TABLE.points, 0.0, "b9001-abcdef1"))
-    estimator.take(completion(), 1, Origin("b9001-abcdef1"))
+    estimator.take(completion(in_flight=1), Origin("b9001-abcdef1"))
     assert [one.stale for one in only(estimator).baselines] == [False, False]
-    estimator.take(completion(), 1, Origin("b9002-abcdef1"))
+    estimator.take(completion(in_flight=1), Origin("b9002-abcdef1"))
     assert [one.stale for one in only(estimator).baselines] == [True, False]
 
 
@@ -203,7 +207,7 @@ def test_self_drafting_is_slower_within_twenty_requests() -> None:
         noise = 1 + 0.1 * (-1) ** i
         sample = Sample(Stratum("0-512", "1"), 1.0 * noise, 100, 60.0 * i)
         estimator.learn_plain(MODEL, Source.HOLDOUT, sample, Origin())
-        estimator.take(completion(60.0 * i, decode_milliseconds=2000.0 * noise), 1)
+        estimator.take(completion(60.0 * i, decode_milliseconds=2000.0 * noise, in_flight=1))
     assert only(estimator, 1200.0).verdict is Verdict.SLOWER
 
 
@@ -214,8 +218,10 @@ def test_three_replicas_add_up_to_one() -> None:
         estimator.give_table("u", TABLE)
     whole, parts = Sums(), Sums()
     for i in range(150):
-        seen = completion(float(i), prompt=100 + 37 * i, decode_milliseconds=1500.0 + 70 * (i % 13))
-        a, b = one.take(seen, 1), three[i % 3].take(seen, 1)
+        seen = completion(
+            float(i), in_flight=1, prompt=100 + 37 * i, decode_milliseconds=1500.0 + 70 * (i % 13)
+        )
+        a, b = one.take(seen), three[i % 3].take(seen)
         assert a is not None
         assert b is not None
         whole += a.sums
@@ -238,9 +244,9 @@ def test_learning_goes_on_after_a_restart() -> None:
         sample = Sample(Stratum("0-512", "1"), 3.0, 100, 60.0 * i)
         former.learn_plain(MODEL, Source.SHADOW, sample, Origin("b1"))
     later.resume(former.learnings())
-    found = later.take(completion(600.0), 1, Origin("b1"))
+    found = later.take(completion(600.0, in_flight=1), Origin("b1"))
     assert found is not None
     assert found.source is Source.SHADOW
     assert found.ratio == pytest.approx(1.5)
     assert not found.stale
-    assert later.take(completion(600.0), 1, Origin("b2")).stale  # type: ignore[union-attr]
+    assert later.take(completion(600.0, in_flight=1), Origin("b2")).stale  # type: ignore[union-attr]

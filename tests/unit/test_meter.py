@@ -9,10 +9,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from specmeter.meter import families
 from specmeter.meter.completion import Completion
 from specmeter.meter.meter import Meter
+from specmeter.meter.plain_meter import PlainMeter
 from specmeter.meter.scraped import ScrapedCollector
 from specmeter.meter.series import Counter
+from specmeter.meter.speedup_state import SpeedupCollector
 from specmeter.meter.state import StateCollector
 from specmeter.reading import RawNumbers, Speculation, check
+from specmeter.speedup.estimator import Estimator
 from specmeter.transcript import Unread
 from specmeter.upstream.drafting import Drafting, DraftingWatch
 
@@ -203,6 +206,8 @@ def test_the_page_has_the_families_that_are_listed(
     registry.register(StateCollector([Up(True, "vllm", "")]))
     registry.register(ScrapedCollector([], position_limit=3))
     registry.register(Counter(families.UPSTREAM_SCRAPE_FAILURES))
+    registry.register(SpeedupCollector(Estimator(), {}, lambda: 0.0))
+    PlainMeter(registry)
     meter.count(completion(generated=9, drafted=4, accepted=2, rounds=2))
     page = generate_latest(registry).decode()
     shown = {

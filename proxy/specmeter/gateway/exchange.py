@@ -20,6 +20,15 @@ class Ending(StrEnum):
     UPSTREAM_FAILED = "upstream_failed"
 
 
+@dataclass(frozen=True, slots=True)
+class Replayable:
+    """A request as its client sent it, kept in memory until it is replayed."""
+
+    target: str
+    """Path and query, percent-encoded."""
+    body: bytes
+
+
 @dataclass(slots=True)
 class Exchange:
     """One request and its answer. Times are seconds on the loop's clock."""
@@ -46,8 +55,25 @@ class Exchange:
     ended_at: float = 0.0
     transcript: Transcript | None = None
     """The copy of an answer that is to be read."""
+    in_flight: float | None = None
+    """Completions that the upstream worked on at the same time, this one included: their mean."""
+    held_out_of: str = ""
+    """The upstream that would have answered had the request not been held out."""
+    asked_model: str | None = None
+    """The model that a held-out request asked for."""
+    replayable: Replayable | None = None
+    """What is needed to replay the request; it was drawn for that."""
     unread: Unread | None = None
     """Why there is no copy although the answer should be read."""
+
+    def start_over(self) -> None:
+        """Forget an attempt of which the client has seen nothing."""
+        self.held_out_of = ""
+        self.code = CLIENT_LEFT_CODE
+        self.ending = Ending.CLIENT_LEFT
+        self.answered_at = self.forwarded_at = self.sent_at = None
+        self.transcript = self.unread = None
+        self.in_flight = None
 
     @property
     def overhead_seconds(self) -> float | None:

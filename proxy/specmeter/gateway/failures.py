@@ -25,7 +25,12 @@ class Reason(StrEnum):
     """It broke HTTP."""
     SILENT = "silent"
     """It was silent for longer than `idle_seconds`."""
+    DECLINED = "declined"
+    """It answered a held-out request with an error; another upstream answers it."""
 
+
+FAILURES = tuple(reason for reason in Reason if reason is not Reason.DECLINED)
+"""Those that a client can meet."""
 
 TIMEOUTS = frozenset((Reason.CONNECT_TIMEOUT, Reason.SILENT))
 

@@ -14,6 +14,7 @@ from specmeter.gateway.failures import Reason, UpstreamError
 from specmeter.gateway.protocol import DataProtocol
 from specmeter.gateway.relay import Limits, Relay
 from specmeter.gateway.request import request_head
+from specmeter.gateway.trial import Patience, Trial
 from specmeter.gateway.upload import Upload
 from specmeter.upstream.upstreams import Upstream
 
@@ -35,8 +36,17 @@ class Call:
     """What has to be taken out of the answer again."""
 
 
-async def forward(call: Call, upstream: Upstream, limits: Limits) -> Relay:
+async def forward(
+    call: Call, upstream: Upstream, limits: Limits, *, patience: Patience | None = None
+) -> Relay:
     """Send the request and hand the answer on; return once it has ended.
+
+    Args:
+        call: The request.
+        upstream: Where it goes.
+        limits: How much of the answer is copied.
+        patience: If given, an answer that is no success or does not begin in time is a failure
+            too, and nothing of it goes to the client.
 
     Raises:
         UpstreamError: There is no answer; the client has got nothing yet.
@@ -56,24 +66,35 @@ async def forward(call: Call, upstream: Upstream, limits: Limits) -> Relay:
         identity=call.exchange.completion,
     )
     repeatable = request.method in _SAFE_METHODS and not request.body_exists
+    load, loop = upstream.load, upstream.loop
+    mark = load.enter(loop.time()) if call.exchange.completion else None
     connection = upstream.pool.reuse()
     try:
         if connection is not None:
             try:
-                return await _carry(call, upstream, connection, head, limits)
+                return await _carry(call, upstream, connection, head, limits, patience=patience)
             except UpstreamError as error:
                 # It was closing just then. Only what may be repeated is: a POST never.
                 if not repeatable or error.reason is not Reason.CLOSED_EARLY:
                     raise
         connection = await upstream.pool.open()
-        return await _carry(call, upstream, connection, head, limits)
+        return await _carry(call, upstream, connection, head, limits, patience=patience)
     except UpstreamError as error:
         where = f'upstream "{upstream.name}" at {upstream.target.base_url}'
         raise UpstreamError(error.reason, f"{where} {error}") from None
+    finally:
+        if mark is not None:
+            call.exchange.in_flight = load.leave(mark, loop.time())
 
 
 async def _carry(
-    call: Call, upstream: Upstream, connection: Connection, head: bytes, limits: Limits
+    call: Call,
+    upstream: Upstream,
+    connection: Connection,
+    head: bytes,
+    limits: Limits,
+    *,
+    patience: Patience | None,
 ) -> Relay:
     relay = Relay(
         call.protocol,
@@ -86,10 +107,11 @@ async def _carry(
     )
     idle_seconds = upstream.settings.idle_seconds
     watch = _watch_silence(connection, idle_seconds) if idle_seconds else None
+    trial = None if patience is None else Trial(relay, connection, patience)
     call.protocol.relay = relay
     try:
         first = head + call.upload.first_piece()
-        connection.send(first, relay, to_head_request=call.request.method == "HEAD")
+        connection.send(first, trial or relay, to_head_request=call.request.method == "HEAD")
         call.exchange.sent_at = connection.last_active
         if call.upload.complete:
             connection.end_request()
@@ -106,6 +128,8 @@ async def _carry(
             relay.finished.exception()  # seen, also where another error came first
         if watch is not None:
             watch.cancel()
+        if trial is not None:
+            trial.end()
     return relay
 
 

@@ -10,14 +10,16 @@ import orjson
 from aiohttp import HttpVersion10, HttpVersion11, web
 
 from specmeter.gateway.answers import RefusedError, Relayed, own_answer
+from specmeter.gateway.comparisons import MOST_REPLAYED_BYTES, Comparisons
 from specmeter.gateway.endpoints import MODELS, OTHER, endpoint_of, is_completion
-from specmeter.gateway.exchange import Ending, Exchange
+from specmeter.gateway.exchange import Ending, Exchange, Replayable
 from specmeter.gateway.failures import UpstreamError, error_body
 from specmeter.gateway.forward import Call, forward
-from specmeter.gateway.inject import inject
+from specmeter.gateway.inject import inject, with_members
 from specmeter.gateway.protocol import DataProtocol
-from specmeter.gateway.relay import Limits
+from specmeter.gateway.relay import Limits, Relay
 from specmeter.gateway.request import RequestIds, model_in_body, model_in_query
+from specmeter.gateway.trial import Patience
 from specmeter.gateway.upload import Upload
 from specmeter.upstream.upstreams import Upstream, Upstreams
 
@@ -33,6 +35,7 @@ class Gateway:
         limits: How much of an answer is copied.
         on_exchange: Gets every request once it has ended; must not raise.
         ask_models_again: Has upstreams asked for their models.
+        plain: What is done for comparison with plain upstreams.
     """
 
     def __init__(
@@ -42,12 +45,15 @@ class Gateway:
         limits: Limits,
         on_exchange: Callable[[Exchange], None],
         ask_models_again: Callable[[Sequence[Upstream]], Awaitable[None]],
+        *,
+        plain: Comparisons,
     ) -> None:
         self._loop = loop
         self._upstreams = upstreams
         self._limits = limits
         self._on_exchange = on_exchange
         self._ask_models_again = ask_models_again
+        self._plain = plain
         self._draining = False
         self._new_request_id = RequestIds().new
         self._relayed_and_open = Relayed(keep_alive=True)
@@ -115,11 +121,14 @@ class Gateway:
         if upstream is None:
             call.exchange.ending = Ending.COMPLETE
             return self._own(call, 200, await self._list_models(), None)
-        call.exchange.upstream = upstream.name
-        await self._inject(call, upstream)
-        call.upload.take()
         call.keep_alive = call.keep_alive and not self._draining
-        relay = await forward(call, upstream, self._limits)
+        relay = await self._hold_out(call, upstream)
+        if relay is None:
+            call.exchange.upstream = upstream.name
+            await self._keep_for_replay(call, upstream)
+            await self._inject(call, upstream)
+            call.upload.take()
+            relay = await forward(call, upstream, self._limits)
         if relay.usage_unasked is not None:
             upstream.usage_unasked = relay.usage_unasked
         if call.protocol.writing_paused:
@@ -139,7 +148,7 @@ class Gateway:
             model = model_in_body(call.upload.begun)
         upstream = self._upstreams.serving(model)
         if upstream is None:
-            await self._ask_models_again(self._upstreams.all)
+            await self._ask_models_again(self._upstreams.routed)
             upstream = self._upstreams.serving(model)
         if upstream is None:
             known = ", ".join(self._upstreams.models()) or "none (no upstream has listed any yet)"
@@ -150,6 +159,49 @@ class Gateway:
                 "model",
             )
         return upstream
+
+    async def _hold_out(self, call: Call, upstream: Upstream) -> Relay | None:
+        """Let the plain upstream answer, if the request is drawn; `None` if it has not."""
+        exchange = call.exchange
+        holdout = self._plain.holdouts.get(upstream.name)
+        if holdout is None or not exchange.completion:
+            return None
+        if not holdout.draws(call.request.headers.get(holdout.header)):
+            return None
+        if not await self._collect(call, self._limits.body_bytes) or not call.upload.begun:
+            return None
+        body, plain = call.upload.begun, holdout.plain
+        exchange.upstream, exchange.held_out_of = plain.name, upstream.name
+        exchange.asked_model = model_in_body(body)
+        if exchange.asked_model is not None and holdout.model:
+            call.upload.replace(with_members(body, {"model": holdout.model}))
+        await self._inject(call, plain)
+        waiting = holdout.sent()
+        patience = Patience(holdout.patience_seconds, waiting.over)
+        try:
+            relay = await forward(call, plain, self._limits, patience=patience)
+        except UpstreamError as error:
+            holdout.failed(error)
+            exchange.start_over()
+            call.undo = None
+            call.upload.replace(body)
+            return None
+        finally:
+            waiting.over()
+        holdout.answered(exchange.failure)
+        return relay
+
+    async def _keep_for_replay(self, call: Call, upstream: Upstream) -> None:
+        """Keep what the client asked for, if it is drawn for a replay."""
+        shadow = self._plain.shadows.get(upstream.name)
+        if (
+            shadow is None
+            or not call.exchange.completion
+            or not shadow.draws(call.exchange.endpoint)
+        ):
+            return
+        if await self._collect(call, MOST_REPLAYED_BYTES):
+            call.exchange.replayable = Replayable(call.request.raw_path, call.upload.begun)
 
     async def _inject(self, call: Call, upstream: Upstream) -> None:
         """Ask for numbers that the server gives only on demand."""
@@ -172,10 +224,10 @@ class Gateway:
         return complete
 
     async def _list_models(self) -> bytes:
-        await self._ask_models_again(self._upstreams.all)
+        await self._ask_models_again(self._upstreams.routed)
         models = [
             {"id": model, "object": "model", "created": 0, "owned_by": one.name}
-            for one in self._upstreams.all
+            for one in self._upstreams.routed
             for model in sorted(one.models)
         ]
         return orjson.dumps({"object": "list", "data": models})

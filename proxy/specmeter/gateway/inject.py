@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import orjson
 
@@ -30,6 +32,15 @@ def inject(body: bytes, injection: Injection, endpoint: str, habits: Habits) -> 
     asked = injection.ask(endpoint, request, habits)
     if asked is None:
         return None
+    return Injected(with_members(body, asked.members), asked.undo)
+
+
+def with_members(body: bytes, members: dict[str, Any]) -> bytes:
+    """Return a JSON object with more members at its end, where they override earlier ones.
+
+    Args:
+        body: An object that has a member.
+        members: At least one.
+    """
     end = body.rfind(b"}")
-    added = orjson.dumps(asked.members)
-    return Injected(body[:end] + b"," + added[1:-1] + body[end:], asked.undo)
+    return body[:end] + b"," + orjson.dumps(members)[1:-1] + body[end:]

@@ -18,6 +18,9 @@ from specmeter.gateway.http1 import Field, Framing, Head
 from specmeter.gateway.stream_filter import Filter, StreamFilter
 from specmeter.transcript import Transcript, Unread
 
+HOLDOUT_HEADER = b"x-specmeter-holdout"
+"""Tells a client that the plain upstream answered instead, and which one that is."""
+
 JSON_LINES = b"application/x-ndjson"
 JSON = b"application/json"
 OK = 200
@@ -120,6 +123,8 @@ class Relay:
         self.keep_alive = self.keep_alive and not self._ends_by_closing
         if head.get(b"x-request-id") is None:
             fields.append((b"x-request-id", exchange.request_id.encode("utf-8", "surrogateescape")))
+        if exchange.held_out_of:
+            fields.append((HOLDOUT_HEADER, exchange.upstream.encode()))
         self._unsent_head = _head_bytes(head, fields, self._http_1_0, self.keep_alive)
         exchange.forwarded_at = self._loop.time()
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from specmeter.reading import Reading
+from specmeter.speedup.estimate import Estimate
 
 
 class Source(StrEnum):
@@ -33,4 +34,10 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     duration: float | None
     finished_at: float
     """Unix time."""
+    in_flight: int | None = None
+    """Requests that the upstream worked on at the same time, this one included: their mean."""
+    estimate: Estimate | None = None
+    """What its tokens would have taken without speculation; `None` if there is no baseline."""
+    stands_for: tuple[str, str] | None = None
+    """Upstream and model that a held-out request would have counted for."""
     source: Source = Source.RESPONSE

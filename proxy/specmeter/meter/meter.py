@@ -8,12 +8,11 @@ from prometheus_client import CollectorRegistry
 
 from specmeter.meter import families
 from specmeter.meter.completion import Completion, Source
-from specmeter.meter.families import Family
-from specmeter.meter.series import Counter, Histogram, Labels
-from specmeter.reading import MIN_DECODE_TOKENS, Inconsistency, Reading, Speculation
+from specmeter.meter.decode_time import DecodeTime
+from specmeter.meter.series import Labels, counter_in, histogram_in
+from specmeter.meter.slices import Slices
+from specmeter.reading import Inconsistency, Reading, Speculation
 from specmeter.transcript import Unread
-
-NO_BASELINE = "none"
 
 EXPECTED_CODES = (200, 400, 401, 404, 429, 499, 500, 502, 503, 504)
 """Statuses whose series exist from the start, so that the first one is seen by `rate()`."""
@@ -31,38 +30,28 @@ class Meter:
 
     def __init__(self, registry: CollectorRegistry, position_limit: int) -> None:
         self._position_limit = position_limit
-
-        def counter(family: Family) -> Counter:
-            registry.register(made := Counter(family))
-            return made
-
-        def histogram(family: Family) -> Histogram:
-            registry.register(made := Histogram(family))
-            return made
-
-        self._requests = counter(families.REQUESTS)
-        self._completions = counter(families.COMPLETIONS)
-        self._client_left = counter(families.CLIENT_LEFT)
-        self._failures = counter(families.UPSTREAM_FAILURES)
-        self._prompt = counter(families.PROMPT_TOKENS)
-        self._cached_prompt = counter(families.CACHED_PROMPT_TOKENS)
-        self._generated = counter(families.GENERATED_TOKENS)
-        self._steps = counter(families.TARGET_STEPS)
-        self._step_tokens = counter(families.TARGET_STEP_TOKENS)
-        self._drafts = counter(families.DRAFTS)
-        self._drafted = counter(families.DRAFT_TOKENS)
-        self._accepted = counter(families.ACCEPTED_TOKENS)
-        self._per_position = counter(families.ACCEPTED_PER_POSITION)
-        self._decode_seconds = counter(families.DECODE_SECONDS)
-        self._decode_tokens = counter(families.DECODE_TOKENS)
-        self._first_token = histogram(families.FIRST_TOKEN)
-        self._per_token = histogram(families.PER_TOKEN)
-        self._duration = histogram(families.DURATION)
-        self._acceptance = histogram(families.REQUEST_ACCEPTANCE)
-        self._per_step = histogram(families.REQUEST_PER_STEP)
-        self._overhead = histogram(families.OVERHEAD)
-        self._unread = counter(families.UNREAD)
-        self._inconsistent = counter(families.INCONSISTENT)
+        self._requests = counter_in(registry, families.REQUESTS)
+        self._completions = counter_in(registry, families.COMPLETIONS)
+        self._client_left = counter_in(registry, families.CLIENT_LEFT)
+        self._failures = counter_in(registry, families.UPSTREAM_FAILURES)
+        self._prompt = counter_in(registry, families.PROMPT_TOKENS)
+        self._cached_prompt = counter_in(registry, families.CACHED_PROMPT_TOKENS)
+        self._generated = counter_in(registry, families.GENERATED_TOKENS)
+        self._steps = counter_in(registry, families.TARGET_STEPS)
+        self._step_tokens = counter_in(registry, families.TARGET_STEP_TOKENS)
+        self._drafts = counter_in(registry, families.DRAFTS)
+        self._drafted = counter_in(registry, families.DRAFT_TOKENS)
+        self._accepted = counter_in(registry, families.ACCEPTED_TOKENS)
+        self._per_position = counter_in(registry, families.ACCEPTED_PER_POSITION)
+        self._decode_time = DecodeTime(registry)
+        self._slices = Slices(registry)
+        self._first_token = histogram_in(registry, families.FIRST_TOKEN)
+        self._duration = histogram_in(registry, families.DURATION)
+        self._acceptance = histogram_in(registry, families.REQUEST_ACCEPTANCE)
+        self._per_step = histogram_in(registry, families.REQUEST_PER_STEP)
+        self._overhead = histogram_in(registry, families.OVERHEAD)
+        self._unread = counter_in(registry, families.UNREAD)
+        self._inconsistent = counter_in(registry, families.INCONSISTENT)
 
     def expect_upstream(self, upstream: str, reasons: Iterable[str]) -> None:
         """Create the series of an upstream, with the reasons for which it may fail."""
@@ -88,13 +77,13 @@ class Meter:
             *(self._step_tokens, self._drafted, self._accepted),
         ):
             counter.add(model, 0)
-        for counter in (self._decode_seconds, self._decode_tokens):
-            counter.add((*model, NO_BASELINE), 0)
-        for histogram in (
-            *(self._first_token, self._per_token, self._duration),
-            *(self._acceptance, self._per_step),
-        ):
+        for histogram in (self._first_token, self._duration, self._acceptance, self._per_step):
             histogram.expect(model)
+        self._decode_time.expect_model(model)
+
+    def expect_baseline(self, upstream: str, model_name: str, baseline: str) -> None:
+        """Create the series of a model whose baseline is known from the start."""
+        self._decode_time.expect_baseline((upstream, model_name), baseline)
 
     def count_request(self, upstream: str, endpoint: str, code: int) -> None:
         """Count a request by the status that its client got."""
@@ -129,7 +118,8 @@ class Meter:
             self._first_token.observe(model, completion.time_to_first_token)
         self._count_tokens(model, reading)
         self._count_drafting(model, reading)
-        self._count_time(model, reading)
+        self._decode_time.count(model, completion)
+        self._slices.count(model, completion)
 
     def _count_tokens(self, model: Labels, reading: Reading) -> None:
         if reading.prompt is not None and not reading.shares_prompt:
@@ -156,13 +146,3 @@ class Meter:
         positions = reading.accepted_per_position or ()
         for position, accepted in enumerate(positions[: self._position_limit]):
             self._per_position.add((*model, str(position)), accepted)
-
-    def _count_time(self, model: Labels, reading: Reading) -> None:
-        if reading.generated is None or reading.generated < MIN_DECODE_TOKENS:
-            return
-        seconds, tokens = reading.decode_seconds, reading.decoded
-        if seconds and tokens:
-            labels = (*model, NO_BASELINE)
-            self._decode_seconds.add(labels, seconds)
-            self._decode_tokens.add(labels, tokens)
-            self._per_token.observe(model, seconds / tokens)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
@@ -84,3 +85,15 @@ class Histogram(Collector):
                 buckets.append((bound, reached))
             metric.add_metric(labels, buckets, self._sums[labels])
         yield metric
+
+
+def counter_in(registry: CollectorRegistry, family: Family) -> Counter:
+    """Return a counter that the registry shows."""
+    registry.register(made := Counter(family))
+    return made
+
+
+def histogram_in(registry: CollectorRegistry, family: Family) -> Histogram:
+    """Return a histogram that the registry shows."""
+    registry.register(made := Histogram(family))
+    return made

@@ -39,13 +39,13 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the gauges."""
-        build = _gauge(families.BUILD_INFO)
+        build = gauge(families.BUILD_INFO)
         build.add_metric([__version__, platform.python_version()], 1)
         yield build
-        up = _gauge(families.UPSTREAM_UP)
-        info = _gauge(families.UPSTREAM_INFO)
-        state = _gauge(families.UPSTREAM_SPECULATION)
-        last = _gauge(families.LAST_DRAFTED)
+        up = gauge(families.UPSTREAM_UP)
+        info = gauge(families.UPSTREAM_INFO)
+        state = gauge(families.UPSTREAM_SPECULATION)
+        last = gauge(families.LAST_DRAFTED)
         for upstream in self._upstreams:
             if upstream.up is not None:
                 up.add_metric([upstream.name], int(upstream.up))
@@ -63,5 +63,6 @@ class StateCollector(Collector):
         yield last
 
 
-def _gauge(family: Family) -> GaugeMetricFamily:
+def gauge(family: Family) -> GaugeMetricFamily:
+    """Return a family of gauges without series."""
     return GaugeMetricFamily(family.full_name, family.meaning, labels=family.labels)

@@ -2,52 +2,25 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from specmeter.meter.completion import Completion
 from specmeter.reading import MIN_DECODE_TOKENS, Speculation
 from specmeter.speedup.baseline import Origin, Sample, Source
 from specmeter.speedup.choice import Baseline, Baselines
 from specmeter.speedup.draft_length import draft_lengths
+from specmeter.speedup.estimate import Estimate
 from specmeter.speedup.fixed import FIXED_ERROR, FixedBaseline
-from specmeter.speedup.interval import Sums, speedup, verdict
+from specmeter.speedup.interval import speedup, verdict
 from specmeter.speedup.measured import MeasuredBaseline
 from specmeter.speedup.recent import Recent
 from specmeter.speedup.state import ModelState
 from specmeter.speedup.step_cost import seconds_per_step, step_cost
 from specmeter.speedup.store import Entry, Learnings
-from specmeter.speedup.strata import Place, Stratum, context_tokens
+from specmeter.speedup.strata import Place, context_tokens
 from specmeter.speedup.table import Table
 from specmeter.speedup.work import work_of
 
 Model = tuple[str, str]
 """Upstream and model name."""
-
-
-class Estimate(msgspec.Struct, frozen=True):
-    """One completion against its baseline."""
-
-    spent: float
-    """Seconds of decoding (X)."""
-    plain: float
-    """Seconds that its tokens would have taken without speculation (Y)."""
-    relative_error: float
-    """The baseline's standard error per unit."""
-    source: Source
-    stratum: Stratum
-    """Where the completion belongs."""
-    stale: bool
-    """Whether the baseline is of another build or model."""
-
-    @property
-    def ratio(self) -> float:
-        """The speedup of this completion alone: mostly noise."""
-        return self.plain / self.spent
-
-    @property
-    def sums(self) -> Sums:
-        """What it adds to the sums."""
-        return Sums.of(self.spent, self.plain, self.relative_error)
 
 
 class _Model:
@@ -67,14 +40,11 @@ class Estimator:
         self._given: dict[str, list[tuple[Baseline, Origin]]] = {}
         """By upstream: its models may not be known yet."""
 
-    def take(
-        self, completion: Completion, in_flight: int | None = None, now: Origin | None = None
-    ) -> Estimate | None:
+    def take(self, completion: Completion, now: Origin | None = None) -> Estimate | None:
         """Compare a completion with its baseline, and learn from it if nothing was drafted.
 
         Args:
             completion: One that was answered with speculation on.
-            in_flight: Requests that the upstream worked on at the same time, this one included.
             now: The upstream's build and model.
 
         Returns:
@@ -84,7 +54,7 @@ class Estimator:
         seconds, tokens = reading.decode_seconds, reading.decoded
         if not seconds or not tokens or (reading.generated or 0) < MIN_DECODE_TOKENS:
             return None
-        place = Place.of(context_tokens(reading.prompt, reading.generated), in_flight)
+        place = Place.of(context_tokens(reading.prompt, reading.generated), completion.in_flight)
         at = completion.finished_at
         model = self._of((completion.upstream, completion.model_name))
         model.now = now or model.now

@@ -16,6 +16,7 @@ from specmeter.errors import StartupError
 from specmeter.gateway.pool import Pool
 from specmeter.reading import Speculation
 from specmeter.upstream.drafting import Drafting, DraftingWatch
+from specmeter.upstream.load import Load
 
 OTHER_MODEL = "other"
 """The `model_name` of whatever is not on the list, so that clients mint no series."""
@@ -36,6 +37,7 @@ class Upstream:
 
     def __init__(self, settings: config.Upstream, loop: asyncio.AbstractEventLoop) -> None:
         self.settings = settings
+        self.loop = loop
         self.name = settings.name
         self.method = settings.method
         """How it drafts, as the configuration says."""
@@ -62,6 +64,8 @@ class Upstream:
         self._named = frozenset(settings.models).difference(self._patterns)
         self.models = self._named
         """The model names that may be labels, as configured or as it lists them."""
+        self.load = Load()
+        """Completions that it works on."""
         self.drafting = DraftingWatch()
         self.last_drafted: dict[str, float] = {}
         """By model label: when a completion last had something drafted (Unix time)."""
@@ -152,22 +156,34 @@ class Upstreams:
 
     def __init__(self, upstreams: Sequence[Upstream]) -> None:
         self.all = tuple(upstreams)
-        self.first = self.all[0]
+        plain = {one.settings.plain for one in self.all}
+        self.routed = tuple(one for one in self.all if one.name not in plain or one.settings.models)
+        """Those that clients' requests go to: not the ones that only others compare with."""
+        self.first = self.routed[0]
 
     @property
     def route_by_model(self) -> bool:
         """Whether a request's model decides where it goes."""
-        return len(self.all) > 1
+        return len(self.routed) > 1
+
+    def named(self, name: str) -> Upstream:
+        """Return the upstream of that name.
+
+        Raises:
+            KeyError: There is none.
+        """
+        found = {one.name: one for one in self.all}
+        return found[name]
 
     def serving(self, model: str | None) -> Upstream | None:
         """Return the upstream that serves a model, the first one for a request without."""
         if model is None or not self.route_by_model:
             return self.first
-        return next((one for one in self.all if one.serves(model)), None)
+        return next((one for one in self.routed if one.serves(model)), None)
 
     def models(self) -> list[str]:
         """Return every known model name."""
-        return sorted({model for one in self.all for model in one.models})
+        return sorted({model for one in self.routed for model in one.models})
 
     def close(self) -> None:
         """Close all idle connections."""

@@ -1,0 +1,27 @@
+"""What the data path does for the sake of comparison: nothing, unless the configuration says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from specmeter.gateway.holdout import Holdout
+
+MOST_REPLAYED_BYTES = 1024 * 1024
+"""A longer request is not replayed: it would have to be kept in memory."""
+
+
+class Shadow(Protocol):
+    """What draws finished requests for a replay."""
+
+    def draws(self, endpoint: str) -> bool:
+        """Decide on a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """By the name of the upstream that speculates."""
+
+    holdouts: Mapping[str, Holdout] = field(default_factory=dict)
+    shadows: Mapping[str, Shadow] = field(default_factory=dict)

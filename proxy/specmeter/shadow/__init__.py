@@ -1,0 +1,1 @@
+"""Replays finished requests on a plain upstream: unseen, and only while there is room."""
