@@ -58,7 +58,7 @@ class Recorder:
         self._probe = probe
         self._learning = learning
         self._plain = plain
-        self._observers = tuple(observers)
+        self._observers = observers
         self._side_pages = SidePages(probe)
         self._matchers = {one.name: LogMatcher() for one in upstreams.all if one.settings.log}
         self._waiting: set[asyncio.Task[None]] = set()

@@ -59,11 +59,12 @@ class Service:
         self._scraper = Scraper(
             self.upstreams.all, settings.scrape_seconds, settings.position_limit, self.registry
         )
-        self._learning = Learning(self.upstreams.all, settings.state_file)
-        self._plain = PlainTraffic(self.upstreams, self._learning, PlainMeter(self.registry))
+        self.observers = list(observers)
+        self.learning = Learning(self.upstreams.all, settings.state_file)
+        self._plain = PlainTraffic(self.upstreams, self.learning, PlainMeter(self.registry))
         self._recorder = Recorder(
-            *(self.upstreams, self._meter, self._probe, self._learning, self._plain),
-            observers=observers,
+            *(self.upstreams, self._meter, self._probe, self.learning, self._plain),
+            observers=self.observers,
         )
         self._followers = [self._follower(one) for one in self.upstreams.all if one.settings.log]
         self._gateway = Gateway(
@@ -88,7 +89,7 @@ class Service:
         """
         settings = self._settings
         self.registry.register(StateCollector(self.upstreams.all))
-        learning = self._learning
+        learning = self.learning
         self.registry.register(SpeedupCollector(learning.estimator, learning.bounds, time.time))
         await learning.start()
         ProcessCollector(namespace="specmeter", registry=self.registry)
@@ -119,7 +120,7 @@ class Service:
             await follower.stop()
         for upstream in self.upstreams.all:
             self._recorder.let_go(upstream, all_of_them=True)
-        await self._learning.stop()
+        await self.learning.stop()
         await self._probe.stop()
         await self._scraper.stop()
         self.upstreams.close()
@@ -150,7 +151,7 @@ class Service:
         for model in (*sorted(upstream.models), OTHER_MODEL):
             self._meter.expect_model(upstream.name, model)
             self._plain.expect_model(upstream.name, model)
-            if (given := self._learning.given.get(upstream.name)) is not None:
+            if (given := self.learning.given.get(upstream.name)) is not None:
                 self._meter.expect_baseline(upstream.name, model, given)
 
     async def _listen(self, address: Address) -> str:

@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 - the dash is what is shown
+# ruff: noqa: RUF001 - the signs are what is shown
 
 import io
 
@@ -9,7 +9,7 @@ from rich.table import Table
 from specmeter.demo.table import comparison, row_line, rows_table, totals_lines, totals_table
 from specmeter.demo.tally import Ratio, Tally
 from specmeter.demo.traffic import Row
-from tests.demo.completions import DRAFTED, SILENT, UNDRAFTED, completion
+from tests.demo.completions import DRAFTED, ESTIMATE, SILENT, UNDRAFTED, completion
 
 
 def rendered(table: Table, width: int) -> list[str]:
@@ -20,26 +20,28 @@ def rendered(table: Table, width: int) -> list[str]:
 
 def test_row_line_tells_every_number() -> None:
     """The line of a completion holds its tokens, drafts, ratios and speed."""
-    assert row_line(Row("code, stream", completion(DRAFTED))) == (
+    done = completion(DRAFTED, estimate=ESTIMATE)
+    assert row_line(Row("code, stream", done)) == (
         "model-of-ngram-mod (ngram-mod) code, stream: tokens 129, drafted 192, accepted 64, "
-        "acceptance 0.33, output per step 1.98, tok/s 80.0"
+        "acceptance 0.33, output per step 1.98, tok/s 80.0, speedup 1.25×"
     )
 
 
 def test_row_line_shows_unknown_as_a_dash() -> None:
     """What a server did not report is a dash, not 0."""
     assert row_line(Row("prose", completion(SILENT))).endswith(
-        "tokens 50, drafted –, accepted –, acceptance –, output per step –, tok/s –"
+        "tokens 50, drafted –, accepted –, acceptance –, output per step –, tok/s –, speedup –"
     )
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_rows_table_fits_the_terminal(width: int) -> None:
     """A row stays on one line and uncut in a narrow terminal as in a wide one."""
-    rows = [Row("list, stream", completion(DRAFTED, "draft-simple"))]
+    done = completion(DRAFTED, "draft-simple", estimate=ESTIMATE)
+    rows = [Row("list, stream", done)]
     lines = rendered(rows_table(rows, width), width)
     (line,) = [line for line in lines if "draft-simple" in line]
-    assert line.split()[-6:] == ["129", "192", "64", "0.33", "1.98", "80.0"]
+    assert line.split()[-7:] == ["129", "192", "64", "0.33", "1.98", "80.0", "1.25×"]
     assert "list, stream" in line
     assert "…" not in "".join(lines)
 
@@ -58,6 +60,19 @@ def test_totals_name_their_denominators() -> None:
         "ngram-mod: output per target step 1.39 = tokens 230 / steps 166",
         "ngram-mod: tokens per second 63.3 = decoded tokens 228 / decode seconds 3.60",
     ]
+
+
+def test_totals_tell_the_speedup_with_its_interval_and_baseline() -> None:
+    """Ten completions of 1.6 s that would have taken 2.0: faster, and told by whom."""
+    tally = Tally()
+    for _ in range(10):
+        tally = tally.plus(DRAFTED, ESTIMATE)
+    assert totals_lines({"ngram-mod": tally})[-2:] == [
+        "ngram-mod: speedup 1.25× = plain seconds 20.00 / decode seconds 16.00",
+        "ngram-mod: verdict faster = 95 %: 1.14 to 1.39; 10 against shadow",
+    ]
+    few = totals_lines({"ngram-mod": Tally().plus(DRAFTED, ESTIMATE)})
+    assert few[-1] == "ngram-mod: verdict cannot tell = too few for an interval; 1 against shadow"
 
 
 def test_unknown_totals_are_dashes() -> None:

@@ -5,6 +5,7 @@ import asyncio
 import math
 import signal
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -16,7 +17,10 @@ from specmeter.demo.screen import LiveResults, next_step, say, steps
 from specmeter.demo.table import comparison
 from specmeter.demo.traffic import Traffic
 from specmeter.errors import ConfigError
+from specmeter.learning import PlainCompletion
+from specmeter.meter.completion import Completion
 from specmeter.service import Service
+from specmeter.speedup.baseline import Source
 
 _PLAIN = "plain"
 _DRAIN_SECONDS = 1.0
@@ -130,6 +134,7 @@ async def _demo(model: Model, args: argparse.Namespace) -> None:
             next_step(progress, "starting the proxy")
             settings = _settings(models, (plain, drafting), args)
             service = Service(settings, observers=[traffic.observe])
+            service.observers.append(partial(_learn, service))
             await service.start()
             stack.push_async_callback(service.stop)
         _greet(console, service, models)
@@ -138,6 +143,27 @@ async def _demo(model: Model, args: argparse.Namespace) -> None:
                 await traffic.run(service.data_url, args.seconds)
         finally:
             _conclude(console, results, args.drafter)
+
+
+def _learn(service: Service, completion: Completion) -> None:
+    """Take what the plain server answers as the baseline of the other one.
+
+    Each prompt goes to both, which is what a shadow does; here the demo's client sends it.
+    """
+    plain, spec = service.upstreams.all
+    if completion.upstream == plain.name:
+        (model_name,) = spec.settings.models
+        service.learning.learn_plain(
+            spec,
+            model_name,
+            Source.SHADOW,
+            PlainCompletion(
+                reading=completion.reading,
+                in_flight=completion.in_flight,
+                build=plain.build,
+                finished_at=completion.finished_at,
+            ),
+        )
 
 
 def _settings(

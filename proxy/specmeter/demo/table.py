@@ -7,9 +7,16 @@ from rich.table import Table
 
 from specmeter.demo.tally import Ratio, Tally
 from specmeter.demo.traffic import Row
+from specmeter.speedup.interval import Verdict, speedup
 
 _UNKNOWN = "–"  # noqa: RUF001 - a dash in a column of numbers
 _NEARLY_ALL = 0.9
+_WORDS = {
+    Verdict.FASTER: "faster",
+    Verdict.SLOWER: "slower",
+    Verdict.CANNOT_TELL: "cannot tell",
+    Verdict.NO_BASELINE: "no baseline",
+}
 _FEW = 6  # prompts: two rounds of the mix
 _WIDE = 110  # columns of a terminal
 
@@ -20,7 +27,10 @@ def rows_table(rows: Sequence[Row], width: int) -> Table:
     table = _table(padding=1 if wide else 0)
     for name in ("model", "upstream", "prompt") if wide else ("upstream", "prompt"):
         table.add_column(name)
-    for name in ("tokens", "drafted", "accepted", "acceptance", "output\nper step", "tok/s"):
+    for name in (
+        *("tokens", "drafted", "accepted", "accept-\nance", "output\nper step", "tok/s"),
+        "speedup",
+    ):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         names = (row.completion.model_name, row.completion.upstream, row.prompt)
@@ -31,11 +41,11 @@ def rows_table(rows: Sequence[Row], width: int) -> Table:
 def row_line(row: Row) -> str:
     """Write one completion on one line."""
     done = row.completion
-    tokens, drafted, accepted, acceptance, output_per_step, speed = _cells(row)
+    tokens, drafted, accepted, acceptance, output_per_step, speed, speedup = _cells(row)
     return (
         f"{done.model_name} ({done.upstream}) {row.prompt}: tokens {tokens}, drafted {drafted}, "
         f"accepted {accepted}, acceptance {acceptance}, output per step {output_per_step}, "
-        f"tok/s {speed}"
+        f"tok/s {speed}, speedup {speedup}"
     )
 
 
@@ -98,6 +108,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         _number(reading.acceptance, 2),
         _number(reading.output_per_step, 2),
         _number(speed, 1),
+        _times(None if row.completion.estimate is None else row.completion.estimate.ratio),
     )
 
 
@@ -112,7 +123,32 @@ def _numbers(tally: Tally) -> list[tuple[str, str, str]]:
             _number(speed.value, 1),
             _source(speed, "decoded tokens", "decode seconds", 2),
         ),
+        *_speedup(tally),
     ]
+
+
+def _speedup(tally: Tally) -> list[tuple[str, str, str]]:
+    """The speedup with its interval, its baseline and what can be said; nothing without one."""
+    found = speedup(tally.sums)
+    if found is None:
+        return []
+    sums, interval = tally.sums, found.interval
+    span = "too few for an interval"
+    if interval is not None:
+        span = f"95 %: {interval.low:.2f} to {interval.high:.2f}"
+    baseline = " and ".join(tally.baselines)
+    return [
+        (
+            "speedup",
+            _times(found.ratio),
+            f"plain seconds {sums.plain:.2f} / decode seconds {sums.spent:.2f}",
+        ),
+        ("verdict", _WORDS[found.verdict], f"{span}; {sums.count} against {baseline}"),
+    ]
+
+
+def _times(value: float | None) -> str:
+    return _UNKNOWN if value is None else f"{value:.2f}×"  # noqa: RUF001 - the sign that is meant
 
 
 def _source(ratio: Ratio, numerator: str, denominator: str, digits: int) -> str:

@@ -1,8 +1,10 @@
 """Sums over the completions of one upstream, each ratio with its own denominator."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from specmeter.reading import Reading
+from specmeter.speedup.estimate import Estimate
+from specmeter.speedup.interval import Sums
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,22 @@ class Tally:
     tokens_per_second: Ratio = Ratio()
     """Decoded tokens (all but each completion's first) per decode second."""
 
-    def plus(self, reading: Reading) -> "Tally":
+    sums: Sums = field(default_factory=Sums)
+    """Of completions that were compared with a baseline."""
+    baselines: tuple[str, ...] = ()
+    """Where it came from: sources, each once."""
+
+    def plus(self, reading: Reading, estimate: Estimate | None = None) -> "Tally":
         """Return the tally with one more completion in it."""
+        sums, baselines = self.sums, self.baselines
+        if estimate is not None:
+            sums += estimate.sums
+            baselines = tuple(dict.fromkeys((*baselines, str(estimate.source))))
         return Tally(
             self.completions + 1,
             self.acceptance.plus(reading.accepted, reading.drafted),
             self.output_per_step.plus(reading.generated, reading.target_steps),
             self.tokens_per_second.plus(reading.decoded, reading.decode_seconds),
+            sums,
+            baselines,
         )

@@ -44,8 +44,9 @@ class Results:
     def add(self, row: Row) -> None:
         """Take in one completion."""
         self.rows.append(row)
-        upstream = row.completion.upstream
-        self.totals[upstream] = self.totals.get(upstream, Tally()).plus(row.completion.reading)
+        done = row.completion
+        known = self.totals.get(done.upstream, Tally())
+        self.totals[done.upstream] = known.plus(done.reading, done.estimate)
 
     def compare(self, answers: list[Completion]) -> None:
         """Take in the answers of every upstream to one prompt."""
