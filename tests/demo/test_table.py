@@ -34,7 +34,7 @@ def test_row_line_shows_unknown_as_a_dash() -> None:
     )
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [80, 126])
 def test_rows_table_fits_the_terminal(width: int) -> None:
     """A row stays on one line and uncut in a narrow terminal as in a wide one."""
     done = completion(DRAFTED, "draft-simple", estimate=ESTIMATE)
@@ -49,7 +49,7 @@ def test_rows_table_fits_the_terminal(width: int) -> None:
 def test_wide_table_names_the_model() -> None:
     """The model's name is shown where there is room."""
     rows = [Row("prose", completion(UNDRAFTED, "plain"))]
-    assert "model-of-plain" in "".join(rendered(rows_table(rows, 120), 120))
+    assert "model-of-plain" in "".join(rendered(rows_table(rows, 126), 126))
     assert "model-of-plain" not in "".join(rendered(rows_table(rows, 80), 80))
 
 

@@ -18,7 +18,7 @@ _WORDS = {
     Verdict.NO_BASELINE: "no baseline",
 }
 _FEW = 6  # prompts: two rounds of the mix
-_WIDE = 110  # columns of a terminal
+_WIDE = 126  # columns of a terminal
 
 
 def rows_table(rows: Sequence[Row], width: int) -> Table:
