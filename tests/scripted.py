@@ -165,10 +165,10 @@ class ScriptedUpstream:
         self._tasks: set[asyncio.Task[None]] = set()
         self._counted: set[asyncio.StreamWriter] = set()
         self._errors: list[Exception] = []
-        listener = socket.create_server(("127.0.0.1", self.port))
+        listener = socket.create_server(("127.0.0.1", self.port), backlog=1024)
         limit_buffers(listener, send=self.send_buffer, receive=self.receive_buffer)
         self._server = await asyncio.start_server(
-            self._connected, sock=listener, limit=2**20, ssl=self.tls
+            self._connected, sock=listener, limit=2**20, ssl=self.tls, backlog=1024
         )
         scheme = "https" if self.tls else "http"
         self.url = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
