@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from functools import partial
 
-from specmeter.asking import Answer
+import aiohttp
+
+from specmeter.asking import Answer, AskError, Server, ask
 from specmeter.gateway.comparisons import Comparisons
-from specmeter.gateway.exchange import Exchange
+from specmeter.gateway.exchange import Exchange, Replayable
 from specmeter.gateway.holdout import Holdout
 from specmeter.gateway.holdout import Result as HoldoutResult
 from specmeter.learning import Learning, PlainCompletion
@@ -18,6 +21,7 @@ from specmeter.reading import MIN_DECODE_TOKENS
 from specmeter.shadow.comparison import Comparison
 from specmeter.shadow.replayer import Finished, Replayer
 from specmeter.shadow.replayer import Result as ReplayResult
+from specmeter.shadow.request import can_be_replayed, replay_of
 from specmeter.speedup.baseline import Source
 from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
 
@@ -49,7 +53,8 @@ class PlainTraffic:
             if upstream.settings.shadow:
                 meter.expect_replays(upstream.name, ReplayResult)
                 self._replayers[upstream.name] = Replayer(upstream, plain, self)
-        self.comparisons = Comparisons(holdouts, self._replayers)
+        self.comparisons = Comparisons(self._prove, holdouts, self._replayers)
+        self._proofs: set[asyncio.Task[None]] = set()
 
     def expect_model(self, upstream: str, model_name: str) -> None:
         """Create the series of a model."""
@@ -65,6 +70,22 @@ class PlainTraffic:
         """Give up what is under way."""
         for replayer in self._replayers.values():
             await replayer.stop()
+        for proof in self._proofs:
+            proof.cancel()
+        await asyncio.gather(*self._proofs, return_exceptions=True)
+
+    def _prove(self, holdout: Holdout, endpoint: str, replayable: Replayable) -> None:
+        if not can_be_replayed(endpoint):
+            return
+        replay = replay_of(endpoint, replayable.body, 1, holdout.model)
+        if replay is None:
+            return
+        holdout.proving()
+        proof = asyncio.create_task(
+            _proven(holdout, replayable.target, replay.body), name="specmeter-proof"
+        )
+        self._proofs.add(proof)
+        proof.add_done_callback(self._proofs.discard)
 
     def stands_for(self, exchange: Exchange, answered: str | None) -> tuple[str, str] | None:
         """Return upstream and model label that a held-out request would have counted for.
@@ -141,3 +162,17 @@ class PlainTraffic:
     def on_compared(self, upstream: Upstream, model_name: str, comparison: Comparison) -> None:
         """Count a comparison."""
         self._meter.count_comparison(upstream.name, model_name, comparison)
+
+
+async def _proven(holdout: Holdout, target: str, body: bytes) -> None:
+    """Ask the plain upstream for one token, and tell whether it came in time."""
+    plain = holdout.plain
+    server = Server(plain.target.base_url, plain.key, plain.tls, plain.configured)
+    error = ""
+    try:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
+            await ask(session, server, target, body, timeout_seconds=holdout.patience_seconds)
+    except AskError as failure:
+        error = f'upstream "{plain.name}": {failure}'
+    finally:
+        holdout.proved(error)

@@ -11,7 +11,9 @@ import orjson
 from specmeter.config import Settings, Upstream
 from specmeter.meter.completion import Completion
 from specmeter.service import Service
+from tests.gateway.client import CHAT
 from tests.gateway.proxy import ANY_PORT, Proxy, until
+from tests.scripted import Request, Script, ScriptedUpstream
 
 
 @asynccontextmanager
@@ -46,6 +48,16 @@ async def compared(
         yield Proxy(service, seen)
     finally:
         await service.stop()
+
+
+def plain_server(script: Script) -> ScriptedUpstream:
+    """Return a server that answers chat requests by script, specmeter's own too."""
+    return ScriptedUpstream(scripts={CHAT: script})
+
+
+def held_out(plain: ScriptedUpstream) -> list[Request]:
+    """Return the requests of clients that a plain server got."""
+    return [one for one in plain.requests if not one.is_specmeters]
 
 
 def request(**more: Any) -> bytes:

@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from tests.answers import DONE
-from tests.gateway.client import CHAT, chat
-from tests.gateway.plain import compared, completion, request
+from tests.gateway.client import chat
+from tests.gateway.plain import compared, completion, plain_server, request
 from tests.gateway.proxy import Proxy, until
-from tests.scripted import Call, Script, ScriptedUpstream, answer, event_stream, response, then_hang
+from tests.scripted import Call, ScriptedUpstream, answer, event_stream, response, then_hang
 
 OFTEN: dict[str, Any] = {"shadow": 1.0, "shadow_per_minute": 6000.0}
 
@@ -25,11 +25,6 @@ def stream(text: str, milliseconds: float = 1200.0) -> bytes:
 
 def server(text: str = "spec") -> ScriptedUpstream:
     return ScriptedUpstream(answer(response(completion(text, drafted=40))))
-
-
-def plain_server(script: Script) -> ScriptedUpstream:
-    """Return a server that answers this path's requests by script, specmeter's own too."""
-    return ScriptedUpstream(scripts={CHAT: script})
 
 
 async def replayed(proxy: Proxy, count: int, result: str = "done") -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from specmeter.gateway.exchange import Replayable
 from specmeter.gateway.holdout import Holdout
 
 MOST_REPLAYED_BYTES = 1024 * 1024
@@ -23,5 +24,7 @@ class Shadow(Protocol):
 class Comparisons:
     """By the name of the upstream that speculates."""
 
+    prove: Callable[[Holdout, str, Replayable], None]
+    """Has a copy of a request to this endpoint answered by a plain upstream."""
     holdouts: Mapping[str, Holdout] = field(default_factory=dict)
     shadows: Mapping[str, Shadow] = field(default_factory=dict)

@@ -171,6 +171,9 @@ class Gateway:
         if not await self._collect(call, self._limits.body_bytes) or not call.upload.begun:
             return None
         body, plain = call.upload.begun, holdout.plain
+        if not holdout.is_proven:
+            self._plain.prove(holdout, exchange.endpoint, Replayable(call.request.raw_path, body))
+            return None
         exchange.upstream, exchange.held_out_of = plain.name, upstream.name
         exchange.asked_model = model_in_body(body)
         if exchange.asked_model is not None and holdout.model:
@@ -188,7 +191,10 @@ class Gateway:
             return None
         finally:
             waiting.over()
-        holdout.answered(exchange.failure)
+            if exchange.failure is not None:  # the client's connection is closed then, and so this
+                holdout.broken_off()
+        if exchange.failure is None:
+            holdout.answered()
         return relay
 
     async def _keep_for_replay(self, call: Call, upstream: Upstream) -> None:

@@ -1,7 +1,8 @@
 """Draws the live requests that the plain upstream answers instead of the speculating one.
 
-Whatever goes wrong there, the request goes to the speculating upstream after all, and for a while
-none is drawn: a baseline is not worth an error.
+A baseline is not worth an error or a delay. So before a live request goes there, a copy of one has
+to have been answered; and whatever goes wrong later, the request goes to the speculating upstream
+after all, and none is drawn for a while.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import random
 from collections.abc import Callable
 from enum import StrEnum
 
-from specmeter.gateway.failures import Reason, UpstreamError
+from specmeter.gateway.failures import UpstreamError
 from specmeter.upstream.upstreams import Upstream
 
 MOST_WAITING = 4
@@ -65,6 +66,9 @@ class Holdout:
         self._clock = clock
         self._draw = draw or random.SystemRandom().random
         self._waiting = 0
+        self.is_proven = False
+        """Whether the plain upstream has answered a copy since it last failed."""
+        self._is_proving = False
         self._pause = FIRST_PAUSE_SECONDS
         self._paused_until = float("-inf")
 
@@ -77,8 +81,24 @@ class Holdout:
         drawn = self._draw() if conversation is None else _place(conversation)
         if drawn >= self._share:
             return False
-        fit = self.plain.up is True and self._clock() >= self._paused_until
-        return fit and self._waiting < MOST_WAITING
+        if self.plain.up is not True or self._clock() < self._paused_until:
+            return False
+        return self._waiting < MOST_WAITING if self.is_proven else not self._is_proving
+
+    def proving(self) -> None:
+        """Take note of a copy that is on its way, with which it is to be proven."""
+        self._is_proving = True
+
+    def proved(self, error: str) -> None:
+        """Take note of what came of it.
+
+        Args:
+            error: Why there was no answer; empty if there was one.
+        """
+        self._is_proving = False
+        self.is_proven = not error
+        if error:
+            self._draw_none(error)
 
     def sent(self) -> Waiting:
         """Take note of a request that now waits for its answer to begin."""
@@ -88,14 +108,15 @@ class Holdout:
     def _has_begun(self) -> None:
         self._waiting -= 1
 
-    def answered(self, failure: Reason | None) -> None:
-        """Take note of an answer that began, and of what broke it off."""
-        if failure is None:
-            self._pause = FIRST_PAUSE_SECONDS
-            self._on_result(Result.ANSWERED)
-        else:
-            self._on_result(Result.BROKEN_OFF)
-            self._draw_none(f"upstream {self.plain.name} broke off an answer")
+    def answered(self) -> None:
+        """Take note of a whole answer."""
+        self._pause = FIRST_PAUSE_SECONDS
+        self._on_result(Result.ANSWERED)
+
+    def broken_off(self) -> None:
+        """Take note of an answer that broke off after it had begun."""
+        self._on_result(Result.BROKEN_OFF)
+        self._draw_none(f"upstream {self.plain.name} broke off an answer")
 
     def failed(self, error: UpstreamError) -> None:
         """Take note of a request that has to go to the speculating upstream after all."""
@@ -103,6 +124,7 @@ class Holdout:
         self._draw_none(f"{error} A held-out request went to {self.of.name} after all")
 
     def _draw_none(self, why: str) -> None:
+        self.is_proven = False
         now = self._clock()
         if now < self._paused_until:
             return  # one of those that were on their way when the first one failed
