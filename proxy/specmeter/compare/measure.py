@@ -16,7 +16,7 @@ from specmeter.measuring.measured_server import MeasuredServer, Messages
 from specmeter.measuring.progress import MeasuringProgress
 from specmeter.reading import Clock, Reading, Speculation
 
-_WARM_UP_TOKENS = 32
+_WARM_UP_TOKENS = 16
 _PROMPT_COST = 16.0
 """What a prompt costs in generated tokens, roughly, for the time left."""
 

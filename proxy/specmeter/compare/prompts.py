@@ -46,7 +46,7 @@ def built_in() -> tuple[Prompt, ...]:
     return (
         _asked("code", f"Repeat this code twenty times, without a comment:\n\n{_CODE}"),
         _asked("prose", "Write a long story about a lighthouse keeper and the first snow."),
-        _asked("list", "List two hundred European cities, one a line, with their countries."),
+        _asked("list", "List one hundred fruits and vegetables, separated by commas."),
     )
 
 

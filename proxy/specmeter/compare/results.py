@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, median
 
 import msgspec
+from msgspec.structs import replace
 
 from specmeter.compare.samples import Cell, Drafting, Outputs, Run, outputs
 from specmeter.compare.verdict import Comparison, Speeds
@@ -21,11 +22,13 @@ class CellResult(msgspec.Struct, frozen=True):
     cell: Cell
     spec_runs: tuple[Run, ...]
     plain_runs: tuple[Run, ...]
+    usual_spread: float = 1.0
+    """Of all cells; see `Comparison`."""
 
     @property
     def comparison(self) -> Comparison:
         """The speeds of both servers."""
-        return Comparison(_speeds(self.spec_runs), _speeds(self.plain_runs))
+        return Comparison(_speeds(self.spec_runs), _speeds(self.plain_runs), self.usual_spread)
 
     @property
     def drafting(self) -> Drafting:
@@ -103,7 +106,8 @@ class Results(msgspec.Struct, frozen=True):
                 cells.append(CellResult(cell, tuple(ours[cell]), tuple(theirs[cell])))
             else:
                 too_short.append((cell, min(run.shortest for run in both)))
-        return cls(tuple(cells), tuple(too_short))
+        usual = median(one.comparison.spread for one in cells) if cells else 1.0
+        return cls(tuple(replace(one, usual_spread=usual) for one in cells), tuple(too_short))
 
     @property
     def overall(self) -> Comparison | None:

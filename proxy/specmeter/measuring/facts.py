@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import aiohttp
@@ -86,10 +87,18 @@ async def _page(
     except TimeoutError:
         reason = f"no answer within {_TIMEOUT_SECONDS:g} s"
     except (aiohttp.ClientError, OSError) as error:
-        reason = str(error) or type(error).__name__
+        reason = _why(error)
     if needed:
         raise SpecmeterError(f"{server.base_url}: {reason}: is the server running?") from None
     return b""
+
+
+def _why(error: Exception) -> str:
+    # The loop writes the address into the text, which stands in front of it already.
+    number = getattr(error, "errno", None)
+    if isinstance(number, int) and number > 0:
+        return os.strerror(number).lower()
+    return str(getattr(error, "strerror", None) or error) or type(error).__name__
 
 
 def _json(page: bytes) -> dict[str, Any]:

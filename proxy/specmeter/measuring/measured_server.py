@@ -161,8 +161,8 @@ class MeasuredServer:
             )
         if reading.generated > 1 and not reading.decode_seconds:
             raise NoNumbersError(
-                f"the {self.name} server's answers have no decode times, and are not streamed: "
-                f"{self._timing_remedy()}"
+                f"the {self.name} server's answers have no decode times, and do not come in "
+                f"pieces: {self._timing_remedy()}"
             )
         return reading
 
