@@ -23,7 +23,15 @@ _TOLD = 200  # characters of an error
 
 
 class AskError(Exception):
-    """A server gave no completion; the text says what it did, and holds no prompt or output."""
+    """A server gave no completion; the text says what it did, and holds no prompt or output.
+
+    Attributes:
+        status: The HTTP status of an answer that is an error.
+    """
+
+    def __init__(self, text: str, status: int | None = None) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +108,9 @@ async def ask(
             timeout=aiohttp.ClientTimeout(total=timeout_seconds),
         ) as response:
             if response.status != _OK:
-                raise AskError(f"{server.base_url}{path} answered HTTP {response.status}")
+                raise AskError(
+                    f"{server.base_url}{path} answered HTTP {response.status}", response.status
+                )
             transcript = _transcript(response.content_type)
             async for piece in response.content.iter_any():
                 transcript.append(piece, clock())

@@ -1,4 +1,4 @@
-"""The command line: serve, check-config, healthcheck, log, demo.
+"""The command line: serve, check-config, healthcheck, log, compare, baseline, demo.
 
 What a command needs is imported when it runs, so that --version and --help answer at once.
 """
@@ -50,6 +50,8 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     _add_check_config(commands)
     _add_healthcheck(commands)
     _add_log(commands, is_wanted=words[:1] == ["log"])
+    _add_compare(commands, is_wanted=words[:1] == ["compare"])
+    _add_baseline(commands, is_wanted=words[:1] == ["baseline"])
     _add_demo(commands, is_wanted=words[:1] == ["demo"])
     return parser
 
@@ -104,6 +106,28 @@ def _add_log(
 
         add_arguments(log)
         log.set_defaults(run=run)
+
+
+def _add_compare(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", *, is_wanted: bool
+) -> None:
+    compare = _command(commands, "compare", "Tell whether speculation is faster than none")
+    if is_wanted:
+        from specmeter.compare.command import add_arguments, run  # noqa: PLC0415 - slow
+
+        add_arguments(compare)
+        compare.set_defaults(run=run)
+
+
+def _add_baseline(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", *, is_wanted: bool
+) -> None:
+    baseline = _command(commands, "baseline", "Measure a server that does not speculate")
+    if is_wanted:
+        from specmeter.baseline.command import add_arguments, run  # noqa: PLC0415 - slow
+
+        add_arguments(baseline)
+        baseline.set_defaults(run=run)
 
 
 def _add_demo(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from specmeter.atomic_file import replace_file
 from specmeter.speedup.baseline import Origin, Source
 from specmeter.speedup.learned import Learned
 
@@ -91,33 +89,13 @@ class Store:
             An empty text, or why it cannot be written; then the former file is still there.
         """
         try:
-            self._write(content)
+            replace_file(self._path, content)
         except OSError as error:
             return (
                 f"learned baselines {self._path} cannot be written: {_reason(error)}. "
                 "After a restart learning goes on from the last ones that could"
             )
         return ""
-
-    def _write(self, content: bytes) -> None:
-        folder = self._path.parent
-        handle, name = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(self._path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
-            raise
-        # The new name is on the disk only once the folder is.
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
 
     def _put_aside(self) -> str:
         aside = self._path.with_name(self._path.name + ".bad")

@@ -1,0 +1,1 @@
+"""`specmeter baseline`: how fast a server is without speculation, over contexts and loads."""

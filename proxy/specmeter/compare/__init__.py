@@ -1,0 +1,1 @@
+"""`specmeter compare`: is speculation faster than none? The three-step check as one command."""

@@ -1,0 +1,1 @@
+"""What commands share that measure servers with requests of their own."""
