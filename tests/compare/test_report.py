@@ -53,7 +53,7 @@ class TestText:
         assert f"faster, at worst 1.92{TIMES}" in text
         assert f"slower, at best 0.44{TIMES}" in text
         assert "the same build" in text
-        assert "which do not agree: look at each" in text
+        assert "some are faster and some slower: look at each" in text
         assert "--seed 7" in text
 
     def test_says_that_outputs_differ(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from specmeter.compare import findings
 from specmeter.compare.findings import TIMES, ServerFacts
@@ -12,6 +11,7 @@ from specmeter.compare.report import Report
 from specmeter.compare.results import CellResult
 from specmeter.compare.samples import Drafting, Share
 from specmeter.compare.verdict import Comparison, Speeds
+from specmeter.speedup.interval import Verdict
 
 _HEADS = (
     *("prompt", "length", "plain tok/s", "spec tok/s", "range ratios"),
@@ -132,8 +132,11 @@ def _verdicts(report: Report) -> list[str]:
         return ["verdict: none, as no cell was measured on both servers"]
     said = f"verdict: {findings.verdict(overall)}; speedup {overall.speedup:.2f}{TIMES}"
     verdicts = [one.comparison.verdict for one in report.results.cells]
-    if any(one is not other for one, other in pairwise(verdicts)):
-        said += " over all cells, which do not agree: look at each"
+    told = [one for one in verdicts if one is not Verdict.CANNOT_TELL]
+    if len(set(told)) > 1:
+        said += " over all cells, of which some are faster and some slower: look at each"
+    elif len(set(verdicts)) > 1:
+        said += f" over all cells, of which {len(told)} of {len(verdicts)} can be told alone"
     lines = [said]
     if new := findings.new_prompts(report.results, report.repeats):
         lines.append(f"new to the drafter: {new}")
