@@ -34,10 +34,10 @@ async def compared(spec: LlamaServer, plain: LlamaServer, *flags: str | Path) ->
     return json.loads(done.out)
 
 
-async def test_a_model_that_drafts_for_itself_is_slower(
+async def test_a_model_that_drafts_for_itself_is_right_nearly_always(
     draft_simple_llama: LlamaServer, plain_llama: LlamaServer, tmp_path: Path
 ) -> None:
-    """Though nearly all of its guesses are right; and its outputs are those of the plain server."""
+    """And its outputs are those of the plain server; how fast it is, is no matter for a test."""
     flags = ("--prompts", written(tmp_path, "code", "prose"), "--lengths", "16")
     content = await compared(draft_simple_llama, plain_llama, *flags)
     spec, plain = content["servers"]["spec"], content["servers"]["plain"]
@@ -45,8 +45,8 @@ async def test_a_model_that_drafts_for_itself_is_slower(
     assert spec["output_per_target_step"]["value"] > 2.5
     assert spec["completions_drafted"] == spec["completions"] == 4
     assert plain["completions_drafted"] == 0
-    assert content["overall"]["speedup"] < 1
-    assert content["overall"]["worst_case"] < content["overall"]["speedup"]
+    overall = content["overall"]
+    assert 0 < overall["worst_case"] <= overall["speedup"] <= overall["best_case"]
     assert {one["outputs"] for one in content["cells"]} == {"identical"}
     assert content["builds"] == "the same build"
 
