@@ -1,10 +1,17 @@
-"""Grafana's dashboards."""
+"""Grafana's dashboards, one module each."""
 
 from collections.abc import Mapping
 
+from generate.dashboards.paying import paying
+from generate.dashboards.proxy import proxy
+from generate.dashboards.why import why
 from generate.thresholds import Thresholds
 
 
 def dashboards(thresholds: Thresholds) -> Mapping[str, str]:
     """Return the dashboards by file name."""
-    return {}
+    return {
+        "is-it-paying.json": paying(thresholds).text(),
+        "why.json": why(thresholds).text(),
+        "the-proxy-itself.json": proxy(thresholds).text(),
+    }
