@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
+
+import msgspec
 
 from generate.thresholds import Thresholds
 
@@ -44,6 +45,6 @@ def _filled(template: str, thresholds: Thresholds, **more: str) -> str:
     Raises:
         KeyError: There is no value of that name.
     """
-    values = {**dataclasses.asdict(thresholds), **more}
+    values = {**msgspec.structs.asdict(thresholds), **more}
     text = (_TEMPLATES / f"{template}.yml").read_text(encoding="utf-8")
     return re.sub("@([a-z_]+)@", lambda found: str(values[found[1]]), text)

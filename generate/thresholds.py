@@ -2,52 +2,51 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-_DURATION = re.compile(r"([1-9][0-9]*)(ms|s|m|h|d|w)")
+import msgspec
+
+Duration = Annotated[str, msgspec.Meta(pattern="^[1-9][0-9]*(ms|s|m|h|d)$")]
+"""One of Prometheus, such as `10m`."""
+
+Text = Annotated[str, msgspec.Meta(pattern='^[^"\\\\\\n]+$')]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Number = Annotated[float, msgspec.Meta(gt=0)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-class Duration(str):
-    """One of Prometheus, such as `10m`."""
+class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the file holds; the file says what each means."""
 
-    __slots__ = ()
+    grafana: Text
+    runbooks: Text
+    proxy_job: Text
 
-
-@dataclass(frozen=True, kw_only=True)
-class Thresholds:
-    """What the file holds; the file says what each means. Shares are 0 to 1."""
-
-    grafana: str
-    runbooks: str
-    proxy_job: str
-
-    speedup_floor: float
-    speedup_completions: int
+    speedup_floor: Number
+    speedup_completions: Count
     slower_for: Duration
     slower_keep: Duration
     not_paying_for: Duration
 
     stopped_window: Duration
-    stopped_completions: int
+    stopped_completions: Count
     stopped_for: Duration
-    collapsed_share_of_week: float
-    collapsed_acceptance: float
-    collapsed_drafted_tokens: int
+    collapsed_share_of_week: Share
+    collapsed_acceptance: Share
+    collapsed_drafted_tokens: Count
     collapsed_for: Duration
 
-    inconsistent_share: float
+    inconsistent_share: Share
     inconsistent_for: Duration
-    metered_share: float
-    numbers_completions: int
+    metered_share: Share
+    numbers_completions: Count
     blind_for: Duration
-    baseline_days: int
+    baseline_days: Count
     stale_for: Duration
-    diverged_share: float
-    diverged_checks: int
+    diverged_share: Share
+    diverged_checks: Count
     diverged_for: Duration
 
     upstream_down_for: Duration
@@ -61,7 +60,7 @@ def load(path: Path) -> Thresholds:
     """Read the file.
 
     Raises:
-        ValueError: It is no TOML, or an option is missing, unknown, or not of its kind.
+        ValueError: It is no TOML, or a threshold is missing, unknown, or not of its kind.
         OSError: It cannot be read.
     """
     return parse(path.read_text(encoding="utf-8"))
@@ -71,28 +70,9 @@ def parse(text: str) -> Thresholds:
     """Read what a file holds.
 
     Raises:
-        ValueError: It is no TOML, or an option is missing, unknown, or not of its kind.
+        ValueError: It is no TOML, or a threshold is missing, unknown, or not of its kind.
     """
-    given = tomllib.loads(text)
-    kinds = {field.name: str(field.type) for field in dataclasses.fields(Thresholds)}
-    if unknown := sorted(given.keys() - kinds.keys()):
-        raise ValueError(f"{unknown[0]} is no threshold: take it out, or look for a mistyped name")
-    if missing := sorted(kinds.keys() - given.keys()):
-        raise ValueError(f"{missing[0]} is missing: see the file in the repository")
-    return Thresholds(**{name: _checked(name, given[name], kinds[name]) for name in kinds})
-
-
-def _checked(name: str, value: object, kind: str) -> str | int | float | Duration:
-    if kind == "Duration":
-        if isinstance(value, str) and _DURATION.fullmatch(value):
-            return Duration(value)
-        raise ValueError(f'{name} = {value!r} is no duration: write it as "10m"')
-    if kind == "str":
-        if isinstance(value, str) and value.isprintable() and '"' not in value:
-            return value
-        raise ValueError(f"{name} = {value!r} is no text without quotes")
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-        raise ValueError(f"{name} = {value!r} is no number of 0 or more")
-    if kind == "int" and not isinstance(value, int):
-        raise ValueError(f"{name} = {value!r} is no whole number")
-    return value
+    try:
+        return msgspec.convert(tomllib.loads(text), Thresholds)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{error}; see the comments in the file") from None

@@ -9,7 +9,7 @@ from generate.thresholds import Thresholds
 from specmeter.meter import families
 from specmeter.speedup.strata import CONTEXT, IN_FLIGHT, OUTPUT
 
-_COMPARED = 'baseline!="none"'
+_ANY = 'baseline!="none"'
 
 
 def why(thresholds: Thresholds) -> Dashboard:
@@ -29,7 +29,7 @@ def why(thresholds: Thresholds) -> Dashboard:
 
 def _steps() -> tuple[Panel, ...]:
     plain_per_token = per(
-        rate(families.PLAIN_DECODE_SECONDS), rate(families.DECODE_TOKENS, more=_COMPARED)
+        rate(families.PLAIN_DECODE_SECONDS), rate(families.DECODE_TOKENS, more=_ANY)
     )
     per_step = per(rate(families.TARGET_STEP_TOKENS), rate(families.TARGET_STEPS))
     both = ("estimate", "low", "high")
@@ -233,7 +233,7 @@ def _slices(thresholds: Thresholds) -> tuple[Panel, ...]:
                     Target(
                         expr=per(
                             f"sum ({_slice(families.SLICE_PLAIN_SECONDS, name, bucket)})",
-                            f"sum ({_slice(families.SLICE_DECODE_SECONDS, name, bucket, _COMPARED)})",
+                            f"sum ({_slice(families.SLICE_DECODE_SECONDS, name, bucket, _ANY)})",
                         ),
                         legend=bucket,
                         instant=True,

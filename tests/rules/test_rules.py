@@ -114,12 +114,14 @@ def test_rules_ask_for_what_exists_and_add_replicas_up(rule: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ('slower_for = "10m"', 'slower_for = "ten"', "slower_for = 'ten' is no duration"),
-        ("metered_share = 0.9", "metered_shar = 0.9", "metered_shar is no threshold"),
-        ("metered_share = 0.9", "", "metered_share is missing"),
-        ("baseline_days = 30", "baseline_days = 0.5", "baseline_days = 0.5 is no whole number"),
-        ("speedup_floor = 1.0", "speedup_floor = -1", "speedup_floor = -1 is no number of 0"),
-        ('proxy_job = "specmeter"', "proxy_job = 1", "proxy_job = 1 is no text"),
+        ('slower_for = "10m"', 'slower_for = "ten"', "at `$.slower_for`"),
+        ("metered_share = 0.9", "metered_shar = 0.9", "unknown field `metered_shar`"),
+        ("metered_share = 0.9", "metered_share = 90", "<= 1.0 - at `$.metered_share`"),
+        ("metered_share = 0.9", "", "missing required field `metered_share`"),
+        ("baseline_days = 30", "baseline_days = 0.5", "got `float` - at `$.baseline_days`"),
+        ("speedup_floor = 1.0", "speedup_floor = -1", "> 0.0 - at `$.speedup_floor`"),
+        ('proxy_job = "specmeter"', "proxy_job = 'a\"b'", "at `$.proxy_job`"),
+        ('proxy_job = "specmeter"', "proxy_job = specmeter", "Invalid value"),
     ],
 )
 def test_bad_thresholds_are_named(old: str, new: str, complaint: str) -> None:
