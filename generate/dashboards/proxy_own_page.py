@@ -50,7 +50,7 @@ def own_page() -> tuple[Panel, ...]:
             maximum=1,
             targets=[
                 Target(
-                    expr=f"{at_position} / on ({BY_MODEL}) group_left ({drafts} > 0)",
+                    expr=f"{at_position} / on ({BY_MODEL}) group_left () ({drafts} > 0)",
                     legend=f"{NAME}: {{{{position}}}}",
                 )
             ],

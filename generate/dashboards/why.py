@@ -122,7 +122,7 @@ def _guesses() -> tuple[Panel, ...]:
                 Target(
                     expr=(
                         f"{total(families.ACCEPTED_PER_POSITION, f'{BY_MODEL}, position')}"
-                        f" / on ({BY_MODEL}) group_left ({total(families.DRAFTS)} > 0)"
+                        f" / on ({BY_MODEL}) group_left () ({total(families.DRAFTS)} > 0)"
                     ),
                     legend=f"{NAME}: {{{{position}}}}",
                     instant=True,
