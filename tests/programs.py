@@ -25,11 +25,12 @@ def program(name: str) -> str:
     return found
 
 
-def run(name: str, *arguments: str | Path) -> tuple[int, str]:
+def run(name: str, *arguments: str | Path, stdin: str = "") -> tuple[int, str]:
     """Run a program of `PACKAGES` in the repository, and give its exit code and all it says."""
     done = subprocess.run(
         [program(name), *map(str, arguments)],
         cwd=REPOSITORY,
+        input=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

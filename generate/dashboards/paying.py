@@ -257,6 +257,9 @@ def _models() -> tuple[Panel, ...]:
     )
 
 
+_OF_MODEL = "on (job, upstream, model_name) group_left () "
+
+
 def _baselines(thresholds: Thresholds) -> tuple[Panel, ...]:
     by_baseline = recorded("compared_decode_seconds_by_baseline:increase", "1h")
     together = recorded("compared_decode_seconds:increase", "1h")
@@ -276,7 +279,7 @@ def _baselines(thresholds: Thresholds) -> tuple[Panel, ...]:
             width=6,
             targets=[
                 Target(
-                    expr=per(by_baseline, together, "on (job, upstream, model_name) group_left () "),
+                    expr=per(by_baseline, together, _OF_MODEL),
                     legend=_NAMED_BASELINE,
                     instant=True,
                 )

@@ -256,7 +256,7 @@ def _slices(thresholds: Thresholds) -> tuple[Panel, ...]:
                 (
                     *("in_flight", IN_FLIGHT, "requests in flight"),
                     "With many requests at a time verifying guesses takes time from the others.",
-                    "Switch speculation off above that load (vLLM: disable_by_batch_size).",
+                    "Draft less above that load (vLLM: num_speculative_tokens_per_batch_size).",
                 ),
             )
         ),

@@ -49,7 +49,7 @@ UNUSED = {
 """Families that neither a panel nor a rule asks for, and why."""
 
 
-def each(items: list[Any], name: Any) -> Any:
+def each(items: list[Any], name: Any) -> pytest.MarkDecorator:
     """Test with each of some."""
     return pytest.mark.parametrize("one", items, ids=name)
 

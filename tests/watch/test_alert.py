@@ -13,7 +13,7 @@ def test_slow_speculation_is_reported_with_the_right_numbers(run: Run) -> None:
     alert = run.webhook.seen(SLOWER, "firing", upstream=MAIN)[0]
     assert alert["labels"]["severity"] == "warning"
     said = re.search(
-        r"(\S+) on main decoded at (\S+)× the speed of plain decoding in the last hour, "
+        r"(\S+) on main decoded at (\S+)× the speed of plain decoding in the last hour, "  # noqa: RUF001
         r"95 % interval (\S+) to (\S+)\. Baseline: shadow \(100% of the time\)\. "
         r"Acceptance (\S+)%, output per target step (\S+)\.",
         alert["annotations"]["description"],
