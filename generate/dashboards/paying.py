@@ -236,7 +236,7 @@ def _models() -> tuple[Panel, ...]:
         ("tokens / step", recorded("output_per_step", "1h")),
         ("tokens / second", recorded("tokens_per_second", "1h")),
         ("seconds / step", recorded("step_seconds", "1h")),
-        ("completions", recorded("completions:increase", "1h")),
+        ("completions", f"{recorded('completions:increase', '1h')} > 0"),
     )
     return (
         Panel(

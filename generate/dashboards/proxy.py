@@ -18,7 +18,7 @@ from generate.thresholds import Thresholds
 from specmeter.meter import families
 from specmeter.meter.families import Family
 
-_QUANTILES = (0.5, 0.95, 0.99)
+_QUANTILES = (0.5, 0.95)
 
 
 def proxy(thresholds: Thresholds) -> Dashboard:
@@ -78,8 +78,8 @@ def _traffic() -> tuple[Panel, ...]:
             unit="reqps",
             targets=[
                 Target(
-                    expr=rate(families.UPSTREAM_FAILURES, "upstream, reason"),
-                    legend="{{upstream}} {{reason}}",
+                    expr=rate(families.UPSTREAM_FAILURES, "reason"),
+                    legend="{{reason}}",
                 )
             ],
         ),
@@ -94,8 +94,8 @@ def _traffic() -> tuple[Panel, ...]:
             unit="reqps",
             targets=[
                 Target(
-                    expr=rate(families.CLIENT_LEFT, "upstream, endpoint"),
-                    legend="{{upstream}} {{endpoint}}",
+                    expr=rate(families.CLIENT_LEFT, "endpoint"),
+                    legend="{{endpoint}}",
                 )
             ],
         ),
@@ -167,7 +167,7 @@ def _times() -> tuple[Panel, ...]:
             kind="timeseries",
             title="Time per output token (decode seconds / decoded token)",
             description=(
-                "Of single completions. A p99 far from the median is traffic of two kinds: see the "
+                "Of single completions. A p95 far from the median is traffic of two kinds: see the "
                 "speedups by context and load on “Why?”."
             ),
             unit="s",
@@ -218,11 +218,7 @@ def _trust(thresholds: Thresholds) -> tuple[Panel, ...]:
                 "reader_failed: a fault of specmeter; its log has it."
             ),
             unit="cps",
-            targets=[
-                Target(
-                    expr=rate(families.UNREAD, "upstream, reason"), legend="{{upstream}} {{reason}}"
-                )
-            ],
+            targets=[Target(expr=rate(families.UNREAD, "reason"), legend="{{reason}}")],
         ),
         Panel(
             kind="timeseries",
@@ -235,8 +231,8 @@ def _trust(thresholds: Thresholds) -> tuple[Panel, ...]:
             unit="cps",
             targets=[
                 Target(
-                    expr=rate(families.INCONSISTENT, "upstream, reason"),
-                    legend="{{upstream}} {{reason}}",
+                    expr=rate(families.INCONSISTENT, "reason"),
+                    legend="{{reason}}",
                 )
             ],
         ),

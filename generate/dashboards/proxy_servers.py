@@ -137,8 +137,8 @@ def servers() -> tuple[Panel, ...]:
             height=6,
             targets=[
                 Target(
-                    expr=rate(families.UPSTREAM_SCRAPE_FAILURES, "upstream, reason"),
-                    legend="{{upstream}} {{reason}}",
+                    expr=rate(families.UPSTREAM_SCRAPE_FAILURES, "reason"),
+                    legend="{{reason}}",
                 )
             ],
             no_value="not scraped",

@@ -45,6 +45,7 @@ def _steps() -> tuple[Panel, ...]:
                 "acceptance unchanged, look for heat, load, or a new build (purple marks)."
             ),
             unit="s",
+            width=12,
             minimum=0,
             interval="1m",
             targets=[
@@ -64,6 +65,7 @@ def _steps() -> tuple[Panel, ...]:
                 "even a better drafter may not help: compare how far apart they are."
             ),
             unit="none",
+            width=12,
             decimals=2,
             minimum=0,
             interval="1m",
@@ -78,28 +80,43 @@ def _steps() -> tuple[Panel, ...]:
                 ),
             ],
         ),
-        Panel(
-            kind="timeseries",
-            title="Cost of a step: fixed part and per drafted token (seconds)",
-            description=(
-                "Fitted over recent completions. A large fixed part against a plain step is what "
-                "merely switching speculation on costs (no CUDA graphs, say): no draft length "
-                "mends that. A large part per drafted token asks for shorter drafts. Absent until "
-                "twenty completions with drafts of different lengths have come."
-            ),
-            unit="s",
-            interval="1m",
-            targets=[
-                Target(
-                    expr=gauge(family, BY_MODEL, f'bound="{bound}"'),
-                    legend=f"{NAME}: {part}, {bound}",
-                )
-                for family, part in (
-                    (families.STEP_FIXED_SECONDS, "fixed"),
-                    (families.STEP_DRAFT_SECONDS, "per drafted token"),
-                )
-                for bound in both
-            ],
+        *(
+            Panel(
+                kind="timeseries",
+                title=title,
+                description=f"{meaning} Fitted over recent completions, with the two ends of its "
+                "95 % interval. Absent until twenty completions with drafts of different lengths "
+                "have come.",
+                unit="s",
+                width=12,
+                interval="1m",
+                targets=[
+                    Target(
+                        expr=gauge(family, BY_MODEL, f'bound="{bound}"'),
+                        legend=f"{NAME}: {bound}",
+                    )
+                    for bound in both
+                ],
+            )
+            for family, title, meaning in (
+                (
+                    families.STEP_FIXED_SECONDS,
+                    "Fixed cost of a step (seconds / run of the target)",
+                    (
+                        "What a run costs without a draft. High against a plain step, it is what "
+                        "merely switching speculation on costs (no CUDA graphs, say): no draft "
+                        "length mends it."
+                    ),
+                ),
+                (
+                    families.STEP_DRAFT_SECONDS,
+                    "Cost of each drafted token (seconds / drafted token)",
+                    (
+                        "What guessing and verifying one more token adds to a run. High, it asks "
+                        "for shorter drafts or a cheaper drafter."
+                    ),
+                ),
+            )
         ),
     )
 

@@ -20,9 +20,6 @@ from tests.programs import REPOSITORY
 from tests.watch.stack import MAIN, NGRAM, Llamas, Stack, running_stack
 from tests.watch.traffic import repetitive, surprising, varied
 
-_CHANGES = (0.3, 0.65)
-"""When the server behind `MAIN` is exchanged for a slow one, and back again."""
-
 
 async def main(minutes: float, folder: Path) -> None:
     """Draw a picture of each dashboard into a folder."""
@@ -34,7 +31,7 @@ async def main(minutes: float, folder: Path) -> None:
             async with running_stack(Path(files), llamas, every="2s") as stack:
                 begin = time.time()
                 async with asyncio.TaskGroup() as clients:
-                    clients.create_task(_main_traffic(stack, llamas, minutes * 60))
+                    clients.create_task(_main_traffic(stack, minutes * 60))
                     clients.create_task(_ngram_traffic(stack, minutes * 60))
                 await asyncio.sleep(4)
                 span = Span(stack.prometheus, begin, time.time(), "20s")
@@ -52,16 +49,11 @@ async def _llama(running: AsyncExitStack, drafter: Drafter) -> LlamaServer:
     )
 
 
-async def _main_traffic(stack: Stack, llamas: Llamas, seconds: float) -> None:
-    """Good drafts, then wasted ones, then good ones again."""
-    stack.main.exchange(llamas.ngram_mod.url)
-    begin, turn, slow = time.monotonic(), 0, False
+async def _main_traffic(stack: Stack, seconds: float) -> None:
+    """Stories, which the model that drafts for itself guesses well, and slowly."""
+    begin, turn = time.monotonic(), 0
     while (gone := (time.monotonic() - begin) / seconds) < 1:
-        wanted = _CHANGES[0] <= gone < _CHANGES[1]
-        if wanted is not slow:
-            slow = wanted
-            stack.main.exchange((llamas.draft_simple if slow else llamas.ngram_mod).url)
-        body = surprising(turn, 24) if slow else repetitive(turn, 48)
+        body = surprising(turn, 24) if turn % 6 == 5 else varied(turn, 40)
         await stack.ask(MAIN, **body, stream=turn % 2 == 0)
         await stack.replayed()
         _say(f"{gone:4.0%} of {seconds:.0f} s, {len(stack.completions)} completions")
@@ -73,7 +65,7 @@ async def _ngram_traffic(stack: Stack, seconds: float) -> None:
     """Some of everything."""
     begin, turn = time.monotonic(), 0
     while time.monotonic() - begin < seconds:
-        body = varied(turn, 40) if turn % 5 == 4 else repetitive(turn, 24 + 8 * (turn % 10))  # noqa: PLR2004
+        body = varied(turn, 40) if turn % 5 == 4 else repetitive(turn, 24 + 8 * (turn % 10))
         await stack.ask(NGRAM, **body, stream=turn % 2 == 0)
         turn += 1
 

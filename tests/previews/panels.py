@@ -17,6 +17,7 @@ from tests.previews.values import COLOURS, FAINT, PALETTE, TEXT, colour_of, writ
 
 _GAP_SECONDS = 300
 _MOST_BARS = 16
+_MOST_ROWS = 4
 
 
 def _defaults(panel: dict[str, Any]) -> dict[str, Any]:
@@ -31,21 +32,25 @@ def nothing(axes: Axes, panel: dict[str, Any]) -> None:
     axes.text(0.5, 0.5, text, ha="center", va="center", color=FAINT, fontsize=11)
 
 
-def stat(axes: Axes, panel: dict[str, Any], lines: list[Line], span: Span) -> None:
+def stat(axes: Axes, panel: dict[str, Any], lines: list[Line], _span: Span) -> None:
     """Draw values large, their names small."""
     axes.axis("off")
     defaults = _defaults(panel)
     filled = panel["options"]["colorMode"] == "background"
     height = 1 / len(lines)
-    for index, line in enumerate(lines):
+    texts = [written(line.last, defaults) for line in lines]
+    room = axes.bbox.width * 0.5 / max(len(text) for text in texts)
+    size = min(30, 92 / len(lines), room * 0.95)
+    names = max(5.5, min(9, axes.bbox.width * 0.4 / max(len(line.name) for line in lines) * 1.9))
+    for index, (line, text) in enumerate(zip(lines, texts, strict=True)):
         bottom = 1 - (index + 1) * height
         colour = colour_of(line.last, defaults)
         if filled:
             box = Rectangle((0.02, bottom + 0.03), 0.96, height - 0.06, color=colour, alpha=0.9)
             axes.add_patch(box)
-        size = min(30, 92 / len(lines))
+        middle = bottom + height / 2
         axes.text(
-            *(0.96, bottom + height / 2, written(line.last, defaults)),
+            *(0.96, middle, text),
             ha="right",
             va="center",
             fontsize=size * 0.8 if filled else size,
@@ -53,10 +58,10 @@ def stat(axes: Axes, panel: dict[str, Any], lines: list[Line], span: Span) -> No
             color="#ffffff" if filled else colour,
         )
         axes.text(
-            *(0.05, bottom + height / 2, line.name.replace(" ", "\n", 1)),
+            *(0.05, middle, line.name.replace(" ", "\n", 1).replace(": ", ":\n")),
             ha="left",
             va="center",
-            fontsize=9,
+            fontsize=names,
             color="#ffffff" if filled else TEXT,
         )
     axes.set_xlim(0, 1)
@@ -95,19 +100,34 @@ def timeseries(axes: Axes, panel: dict[str, Any], lines: list[Line], span: Span)
             ends = [lower.get(time, math.nan) for time in times]
             axes.fill_between(times, values, ends, color=colour, alpha=0.2, lw=0)
     _scale(axes, defaults, span)
-    columns = 2 if len(lines) <= 6 else 3  # noqa: PLR2004
+    if lines:
+        legend(axes, lines)
+
+
+def legend(axes: Axes, lines: list[Line]) -> None:
+    """Draw the names below, as many side by side as have room; some, if there are many."""
+    handles, names = axes.get_legend_handles_labels()
+    columns, rows = legend_size(axes.bbox.width, lines)
     axes.legend(
-        *([], []) if not lines else (),
+        *(handles[: columns * rows], names[: columns * rows]),
         loc="upper left",
-        bbox_to_anchor=(-0.08, -0.12),
-        ncols=min(columns if axes.bbox.width < 700 else 4, len(lines)),  # noqa: PLR2004
+        bbox_to_anchor=(-40 / axes.bbox.width, -24 / axes.bbox.height),
+        ncols=columns,
         frameon=False,
-        fontsize=6.5 if len(lines) > 4 else 7.5,  # noqa: PLR2004
+        fontsize=7.5,
         labelcolor=TEXT,
         handlelength=1.2,
         columnspacing=1.0,
+        labelspacing=0.35,
         borderaxespad=0.0,
     )
+
+
+def legend_size(width: float, lines: list[Line]) -> tuple[int, int]:
+    """Return columns and rows of the legend of a panel that is so many pixels wide."""
+    longest = max((len(line.name) for line in lines), default=1)
+    columns = max(1, min(int((width + 40) / (longest * 6.2 + 32)), len(lines)))
+    return columns, min(-(-len(lines) // columns), _MOST_ROWS)
 
 
 def _overrides(panel: dict[str, Any]) -> list[dict[str, Any]]:
@@ -147,7 +167,7 @@ def _scale(axes: Axes, defaults: dict[str, Any], span: Span) -> None:
         side.set_visible(False)
 
 
-def bargauge(axes: Axes, panel: dict[str, Any], lines: list[Line], span: Span) -> None:
+def bargauge(axes: Axes, panel: dict[str, Any], lines: list[Line], _span: Span) -> None:
     """Draw a bar for each value."""
     axes.axis("off")
     defaults = _defaults(panel)
@@ -158,16 +178,17 @@ def bargauge(axes: Axes, panel: dict[str, Any], lines: list[Line], span: Span) -
         axes.barh(y, 1, 0.7, color="#22252b")
         width = max(line.last / greatest, 0.004)
         axes.barh(y, width, 0.7, color=colour_of(line.last, defaults))
-        small = 9 if len(lines) < 9 else 7  # noqa: PLR2004
+        small = 9 if len(lines) < 9 else 7
         axes.text(-0.02, y, line.name, ha="right", va="center", fontsize=small, color=TEXT)
         text = written(line.last, defaults)
         axes.text(1.02, y, text, ha="left", va="center", fontsize=small, color=TEXT)
     longest = max((len(line.name) for line in lines), default=0)
-    axes.set_xlim(-0.03 - 0.022 * longest, 1.18)
+    names = min((longest * 6.6 + 8) / axes.bbox.width, 0.6)
+    axes.set_xlim(-names / (1 - names - 0.14), 1 + 0.14 / (1 - names - 0.14))
     axes.set_ylim(-max(len(lines), 4) + 0.4, 0.6)
 
 
-def table(axes: Axes, panel: dict[str, Any], lines: list[Line], span: Span) -> None:
+def table(axes: Axes, panel: dict[str, Any], lines: list[Line], _span: Span) -> None:
     """Draw the queries' values side by side."""
     axes.axis("off")
     defaults = _defaults(panel)
@@ -211,7 +232,7 @@ def state_timeline(axes: Axes, panel: dict[str, Any], lines: list[Line], span: S
             ha="right",
             va="center",
             fontsize=8,
-            color=TEXT,
+            color="#ffffff",
         )
     _scale(axes, defaults | {"min": -len(lines) + 0.4, "max": None}, span)
     axes.set_ylim(-len(lines) + 0.4, 0.6)

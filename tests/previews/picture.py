@@ -12,7 +12,7 @@ from matplotlib.patches import FancyBboxPatch
 from PIL import Image
 
 from tests.previews.asked import Span
-from tests.previews.panels import KINDS, nothing
+from tests.previews.panels import KINDS, legend_size, nothing
 from tests.previews.values import CARD, COLOURS, GROUND, TEXT
 
 _COLUMN, _ROW = 60, 36
@@ -65,16 +65,16 @@ class Picture:
         width, height = place["w"] * _COLUMN - 8, place["h"] * _ROW - 8
         self._card(left, top, width, height)
         title = panel["title"].replace("$upstream", upstream)
-        for index, line in enumerate(textwrap.wrap(title, int(width / 6.6))[:2]):
+        for index, line in enumerate(textwrap.wrap(title, int(width / 7.1))[:2]):
             self._text(left + 10, top + 15 + index * 14, line, size=8.5, weight="bold")
         lines = self._span.lines(panel, upstream)
         lined = panel["type"] in {"timeseries", "state-timeline"}
-        many = min(len(lines), 12)
-        below = (
-            (34 + 11 * ((many + 1) // 2) if panel["type"] == "timeseries" else 28) if lined else 6
-        )
-        inside = (left + (64 if lined else 8), top + 38, width - (80 if lined else 16))
-        axes = self._figure.add_axes(self._place(*inside, max(height - 44 - below, 30)))
+        below = 6
+        if lined:
+            _, rows = legend_size(width - 80, lines)
+            below = 28 + 14 * rows if panel["type"] == "timeseries" else 28
+        inside = (left + (64 if lined else 8), top + 42, width - (80 if lined else 16))
+        axes = self._figure.add_axes(self._place(*inside, max(height - 46 - below, 30)))
         lines = [line for line in lines if line.series.is_finite]
         if not lines:
             nothing(axes, panel)

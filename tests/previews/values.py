@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 COLOURS = {
@@ -68,7 +69,7 @@ def _share(value: float, decimals: int | None) -> str:
     return f"{value * 100:.{1 if decimals is None else decimals}f}%"
 
 
-def _seconds(value: float, decimals: int | None) -> str:
+def _seconds(value: float, _decimals: int | None) -> str:
     size = abs(value)
     for least, unit, name in ((3600, 3600, "h"), (60, 60, "min"), (1, 1, "s"), (1e-3, 1e-3, "ms")):
         if size >= least:
@@ -76,17 +77,17 @@ def _seconds(value: float, decimals: int | None) -> str:
     return f"{value * 1e6:.3g} µs" if size else "0 s"
 
 
-def _bytes(value: float, decimals: int | None) -> str:
+def _bytes(value: float, _decimals: int | None) -> str:
     for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if value >= unit:
             return f"{value / unit:.3g} {name}"
     return f"{value:.0f} B"
 
 
-_UNITS = {
+_UNITS: dict[str, Callable[[float, int | None], str]] = {
     "s": _seconds,
     "percentunit": _share,
     "bytes": _bytes,
-    "reqps": lambda value, decimals: f"{value:.3g} req/s",
-    "cps": lambda value, decimals: f"{value:.3g} c/s",
+    "reqps": lambda value, _: f"{value:.3g} req/s",
+    "cps": lambda value, _: f"{value:.3g} c/s",
 }

@@ -72,6 +72,7 @@ def test_a_drafted_completion(meter: Meter, registry: CollectorRegistry) -> None
         "target_steps_total": 65,
         "target_step_tokens_total": 129,
         "spec_decode_num_drafts_total": 64,
+        "spec_decode_num_drafts_accepted_tokens_total": 64,
         "spec_decode_num_draft_tokens_total": 192,
         "spec_decode_num_accepted_tokens_total": 64,
         "time_to_first_token_seconds_sum": 0.3,
@@ -107,6 +108,17 @@ def test_unknown_is_absent(meter: Meter, registry: CollectorRegistry) -> None:
     assert value(registry, "request_output_per_step_count") == 0
     assert value(registry, "request_acceptance_ratio_count") == 0
     assert value(registry, "spec_decode_num_drafts_total") is None
+
+
+def test_acceptance_length_is_of_completions_that_report_rounds(
+    meter: Meter, registry: CollectorRegistry
+) -> None:
+    """Accepted tokens of another completion would make each of the rounds look longer."""
+    meter.count(completion(generated=20, drafted=16, accepted=12, rounds=4))
+    meter.count(completion(generated=90, drafted=99, accepted=80))
+    assert value(registry, "spec_decode_num_accepted_tokens_total") == 92
+    assert value(registry, "spec_decode_num_drafts_total") == 4
+    assert value(registry, "spec_decode_num_drafts_accepted_tokens_total") == 12
 
 
 def test_nothing_drafted_has_steps_but_no_acceptance(

@@ -108,6 +108,12 @@ DRAFTS = Family(
     _MODEL,
     "Target steps that had a draft to verify; only from servers that report rounds.",
 )
+ROUND_ACCEPTED_TOKENS = Family(
+    "spec_decode_num_drafts_accepted_tokens_total",
+    "counter",
+    _MODEL,
+    "Accepted tokens of spec_decode_num_drafts: those of completions that report rounds.",
+)
 DRAFT_TOKENS = Family(
     "spec_decode_num_draft_tokens_total",
     "counter",
@@ -483,6 +489,7 @@ FAMILIES: tuple[Family, ...] = (
     TARGET_STEPS,
     TARGET_STEP_TOKENS,
     DRAFTS,
+    ROUND_ACCEPTED_TOKENS,
     DRAFT_TOKENS,
     ACCEPTED_TOKENS,
     ACCEPTED_PER_POSITION,

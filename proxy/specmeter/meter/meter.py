@@ -40,6 +40,7 @@ class Meter:
         self._steps = counter_in(registry, families.TARGET_STEPS)
         self._step_tokens = counter_in(registry, families.TARGET_STEP_TOKENS)
         self._drafts = counter_in(registry, families.DRAFTS)
+        self._drafts_accepted = counter_in(registry, families.ROUND_ACCEPTED_TOKENS)
         self._drafted = counter_in(registry, families.DRAFT_TOKENS)
         self._accepted = counter_in(registry, families.ACCEPTED_TOKENS)
         self._per_position = counter_in(registry, families.ACCEPTED_PER_POSITION)
@@ -143,6 +144,7 @@ class Meter:
             self._acceptance.observe(model, reading.acceptance)
         if reading.rounds is not None:
             self._drafts.add(model, reading.rounds)
+            self._drafts_accepted.add(model, reading.accepted)
         positions = reading.accepted_per_position or ()
         for position, accepted in enumerate(positions[: self._position_limit]):
             self._per_position.add((*model, str(position)), accepted)
