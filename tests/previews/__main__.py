@@ -18,7 +18,7 @@ from tests.previews.asked import Span
 from tests.previews.picture import Picture
 from tests.programs import REPOSITORY
 from tests.watch.stack import MAIN, NGRAM, Llamas, Stack, running_stack
-from tests.watch.traffic import repetitive, surprising, varied
+from tests.watch.traffic import repeated_code, repetitive, surprising, varied
 
 
 async def main(minutes: float, folder: Path) -> None:
@@ -65,8 +65,11 @@ async def _ngram_traffic(stack: Stack, seconds: float) -> None:
     """Some of everything."""
     begin, turn = time.monotonic(), 0
     while time.monotonic() - begin < seconds:
-        body = varied(turn, 40) if turn % 5 == 4 else repetitive(turn, 24 + 8 * (turn % 10))
-        await stack.ask(NGRAM, **body, stream=turn % 2 == 0)
+        if turn % 3 == 1:
+            await stack.ask(NGRAM, "/v1/messages", **repeated_code(turn))
+        else:
+            body = varied(turn, 40) if turn % 5 == 4 else repetitive(turn, 24 + 8 * (turn % 10))
+            await stack.ask(NGRAM, **body, stream=turn % 2 == 0)
         turn += 1
 
 

@@ -16,11 +16,11 @@ from tests.real.page import Page
 from tests.watch.prometheus import Prometheus
 from tests.watch.servers import Webhook
 from tests.watch.stack import GONE, MAIN, NGRAM, Llamas, Stack, running_stack
-from tests.watch.traffic import repetitive, surprising, varied
+from tests.watch.traffic import repeated_code, repetitive, surprising, varied
 
 SLOWER = "SpeculationSlowerThanPlain"
 
-_LEAST_TURNS, _MOST_TURNS = 30, 100
+_MOST_TURNS = 100
 """Each goes on until it has shown what it is for, so that a busy machine takes longer only."""
 
 
@@ -87,22 +87,26 @@ async def _plain_decoding(stack: Stack, url: str) -> tuple[float, float]:
 
 
 async def _odd_requests(stack: Stack) -> None:
-    """A server that is gone, a path that is none, an endpoint that reports nothing."""
-    message = [{"role": "user", "content": "Say hello."}]
+    """A server that is gone, a path that is none, and outputs that are compared."""
     await stack.ask(MAIN, prompt="Hello", max_tokens=4, model=GONE)
     await stack.ask(MAIN, "/no/such/path")
-    await stack.ask(NGRAM, "/v1/messages", messages=message, max_tokens=4)
+    for turn in range(2):
+        await stack.ask(MAIN, **varied(turn, 16))  # greedy, so that both texts are compared
+        await stack.replayed()
 
 
 async def _fast(stack: Stack) -> bool:
     """Let the n-gram drafter repeat itself until its whole interval is above 1.
 
-    What a step costs is told from twenty completions on, and half of them are held out.
+    And until it is known what a step costs, which takes twenty completions with drafts.
     """
     for turn in range(_MOST_TURNS):
-        asked = varied(turn, 24) if turn % 8 == 7 else repetitive(turn, 32 + 2 * (turn % 20))
-        await stack.ask(NGRAM, **asked, stream=turn % 2 == 0)
-        if turn >= _LEAST_TURNS and (await stack.last(_low(NGRAM)) or 0) > 1:
+        if turn % 8 == 3:
+            await stack.ask(NGRAM, "/v1/messages", **repeated_code(turn))
+        else:
+            asked = varied(turn, 24) if turn % 8 == 7 else repetitive(turn, 32 + 2 * (turn % 20))
+            await stack.ask(NGRAM, **asked, stream=turn % 2 == 0)
+        if (await stack.last(_low(NGRAM)) or 0) > 1 and await stack.last(_BREAK_EVEN) is not None:
             return True
     return False
 
@@ -124,6 +128,9 @@ async def _better(stack: Stack) -> bool:
         if _told(stack, "resolved"):
             return True
     return False
+
+
+_BREAK_EVEN = f'specmeter_break_even_output_per_step{{upstream="{NGRAM}",bound="estimate"}}'
 
 
 def _low(upstream: str) -> str:

@@ -103,6 +103,7 @@ def _upstreams(llamas: Llamas, main_url: str) -> dict[str, tuple[Upstream, ...]]
         method="ngram-mod",
         plain=PLAIN,
         holdout=0.5,
+        holdout_patience_seconds=60.0,
         log=str(llamas.ngram_mod.log_file),
         scrape=True,
     )
@@ -156,4 +157,10 @@ async def running_stack(folder: Path, llamas: Llamas, every: str = "1s") -> Asyn
             running_prometheus(folder, targets, alertmanager, every)
         )
         client = await running.enter_async_context(aiohttp.ClientSession())
-        yield Stack(proxies, Prometheus(url), webhook, main, completions, client)
+        stack = Stack(proxies, Prometheus(url), webhook, main, completions, client)
+
+        async def scraped() -> bool:
+            return await stack.last("sum(up)") == len(proxies)
+
+        await until(scraped)  # or Prometheus would not see the first requests as an increase
+        yield stack

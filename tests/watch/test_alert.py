@@ -29,7 +29,7 @@ def test_slow_speculation_is_reported_with_the_right_numbers(run: Run) -> None:
     plain_per_token = plain_seconds / (plain_tokens - len(run.slow))
     assert 0.7 < speedup / (plain_per_token * tokens / seconds) < 1.4
     accepted = sum(one.accepted or 0 for one in readings)
-    assert abs(acceptance / 100 - accepted / sum(one.drafted or 0 for one in readings)) < 0.03
+    assert abs(acceptance / 100 - accepted / sum(one.drafted or 0 for one in readings)) < 0.05
     generated = sum(one.generated or 0 for one in readings)
     steps = sum(one.target_steps or 0 for one in readings)
     assert abs(per_step / (generated / steps) - 1) < 0.05
