@@ -194,7 +194,8 @@ def _trust(thresholds: Thresholds) -> tuple[Panel, ...]:
             kind="stat",
             title="Completions that report drafting (metered / all completions, last hour)",
             description=(
-                "All other numbers are of these alone. Below "
+                "All other numbers are of these alone; of a server without speculation it does not "
+                "matter. Below "
                 f"{thresholds.metered_share:.0%} find out what is missing from the two panels "
                 "beside, and what the server needs from the table in the README."
             ),

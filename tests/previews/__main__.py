@@ -65,7 +65,7 @@ async def _ngram_traffic(stack: Stack, seconds: float) -> None:
     """Some of everything."""
     begin, turn = time.monotonic(), 0
     while time.monotonic() - begin < seconds:
-        if turn % 3 == 1:
+        if turn % 8 == 3:
             await stack.ask(NGRAM, "/v1/messages", **repeated_code(turn))
         else:
             body = varied(turn, 40) if turn % 5 == 4 else repetitive(turn, 24 + 8 * (turn % 10))

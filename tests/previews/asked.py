@@ -68,7 +68,11 @@ class Span:
         found = self.prometheus.query_range(
             filled(annotation["expr"]), self.begin, self.end, self.step
         )
-        return [one.times[0] for one in found if one.times[0] > self.begin + 3 * self.step]
+        return [
+            one.times[0]
+            for one in found
+            if one.times[0] > self.begin + 0.1 * (self.end - self.begin)
+        ]
 
 
 def _key(labels: dict[str, str]) -> list[tuple[float, str]]:

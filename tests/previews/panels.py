@@ -58,7 +58,7 @@ def stat(axes: Axes, panel: dict[str, Any], lines: list[Line], _span: Span) -> N
             color="#ffffff" if filled else colour,
         )
         axes.text(
-            *(0.05, middle, line.name.replace(" ", "\n", 1).replace(": ", ":\n")),
+            *(0.05, middle, _broken(line.name, len(lines))),
             ha="left",
             va="center",
             fontsize=names,
@@ -66,6 +66,13 @@ def stat(axes: Axes, panel: dict[str, Any], lines: list[Line], _span: Span) -> N
         )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
+
+
+def _broken(name: str, lines: int) -> str:
+    """Return a name in as many lines as there is room for."""
+    if lines > 4:
+        return name
+    return name.replace(" ", "\n", 1).replace(": ", ":\n")
 
 
 def timeseries(axes: Axes, panel: dict[str, Any], lines: list[Line], span: Span) -> None:
@@ -178,12 +185,12 @@ def bargauge(axes: Axes, panel: dict[str, Any], lines: list[Line], _span: Span) 
         axes.barh(y, 1, 0.7, color="#22252b")
         width = max(line.last / greatest, 0.004)
         axes.barh(y, width, 0.7, color=colour_of(line.last, defaults))
-        small = 9 if len(lines) < 9 else 7
+        small = 8 if len(lines) < 9 else 7
         axes.text(-0.02, y, line.name, ha="right", va="center", fontsize=small, color=TEXT)
         text = written(line.last, defaults)
         axes.text(1.02, y, text, ha="left", va="center", fontsize=small, color=TEXT)
     longest = max((len(line.name) for line in lines), default=0)
-    names = min((longest * 6.6 + 8) / axes.bbox.width, 0.6)
+    names = min((longest * 7.6 + 12) / axes.bbox.width, 0.6)
     axes.set_xlim(-names / (1 - names - 0.14), 1 + 0.14 / (1 - names - 0.14))
     axes.set_ylim(-max(len(lines), 4) + 0.4, 0.6)
 

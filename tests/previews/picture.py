@@ -65,7 +65,7 @@ class Picture:
         width, height = place["w"] * _COLUMN - 8, place["h"] * _ROW - 8
         self._card(left, top, width, height)
         title = panel["title"].replace("$upstream", upstream)
-        for index, line in enumerate(textwrap.wrap(title, int(width / 7.1))[:2]):
+        for index, line in enumerate(textwrap.wrap(title, int(width / 7.5))[:2]):
             self._text(left + 10, top + 15 + index * 14, line, size=8.5, weight="bold")
         lines = self._span.lines(panel, upstream)
         lined = panel["type"] in {"timeseries", "state-timeline"}
