@@ -111,6 +111,15 @@ def test_rules_ask_for_what_exists_and_add_replicas_up(rule: dict[str, Any]) -> 
         assert re.fullmatch(r"(model|model_baseline|upstream):\w+:\w+", rule["record"])
 
 
+def test_what_is_recorded_is_explained() -> None:
+    """docs/metrics.md has each recorded series once, and no other."""
+    text = (REPOSITORY / "docs" / "metrics.md").read_text(encoding="utf-8")
+    table = text.split("<!-- recorded -->")[1]
+    named = re.findall(r"\w+:specmeter_\w+:\w+(?=W`)", table)
+    assert len(named) == len(set(named))
+    assert set(named) == {re.sub("(5m|1h|1d|7d|30m)$", "", name) for name in RECORDED}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [

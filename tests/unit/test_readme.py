@@ -35,7 +35,8 @@ def test_the_metrics_table_is_current() -> None:
 @pytest.mark.parametrize("page", [README, METRICS], ids=lambda page: page.name)
 def test_only_families_that_exist_are_named(page: Path) -> None:
     """No example asks for a series that is not exported."""
-    names = set(re.findall(r"specmeter_\w+", page.read_text(encoding="utf-8")))
+    text = re.sub(r"\w+:specmeter_\w+:\w+", "", page.read_text(encoding="utf-8"))  # by rules
+    names = set(re.findall(r"specmeter_\w+", text))
     known = {family.full_name for family in FAMILIES}
     assert len(names) > 5
     beginnings = {name for name in names if name.endswith("_")}
