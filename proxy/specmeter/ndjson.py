@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from specmeter.sse import Event
 
@@ -15,6 +15,11 @@ def events(stream: bytes) -> Iterator[Event]:
         end = len(stream) if newline < 0 else newline + 1
         yield Event(stream[start:end].rstrip(b"\r\n"), start, end)
         start = end
+
+
+def raw_events(stream: bytes) -> Iterable[bytes]:
+    """Return the `raw` of each event of a stream."""
+    return (event.raw for event in events(stream))
 
 
 def data(event: bytes) -> bytes:

@@ -96,12 +96,12 @@ def _messages(transcript: Transcript, configured: Backend | None) -> tuple[list[
     found: list[Message] = []
     broken = False
     last: bytes | None = None
-    for event in transcript.events():
-        if b"{" not in event.raw:
+    for raw in transcript.raw_events():
+        if b"{" not in raw:
             continue  # a comment, a ping, [DONE]
-        last = event.raw
-        if has_numbers(event.raw):
-            broken = not _append(found, transcript.framing.data(event.raw)) or broken
+        last = raw
+        if has_numbers(raw):
+            broken = not _append(found, transcript.framing.data(raw)) or broken
             last = None
     if last is not None:  # it has no numbers, but the model's name, or an error
         _append(found, transcript.framing.data(last))
@@ -159,8 +159,10 @@ def _choices(transcript: Transcript) -> int:
 def _text(messages: Sequence[Message], key: str) -> str | None:
     """Return the last text under `key`, also where an API wraps its message."""
     for message in reversed(messages):
+        if isinstance(value := message.get(key), str) and value:
+            return value
         holder: Any
-        for holder in (message, *(message.get(name) for name in _WRAPPERS)):
+        for holder in map(message.get, _WRAPPERS):
             if isinstance(holder, dict) and isinstance(value := holder.get(key), str) and value:
                 return value
     return None

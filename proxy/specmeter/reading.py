@@ -232,7 +232,7 @@ def check(raw: RawNumbers) -> Reading:
         clock=Clock.SERVER if seconds is not None else None,
         sequences=raw.sequences,
         shares_prompt=raw.shares_prompt,
-        inconsistencies=tuple(dict.fromkeys(faults)),
+        inconsistencies=tuple(dict.fromkeys(faults)) if faults else (),
     )
 
 
@@ -286,6 +286,8 @@ def _number(value: Any, most: float, faults: list[Inconsistency]) -> float | Non
 
 
 def _count(value: Any, faults: list[Inconsistency]) -> int | None:
+    if value is None or (type(value) is int and 0 <= value <= MAX_TOKENS):
+        return value  # nearly always
     number = _number(value, MAX_TOKENS, faults)
     if number is None or type(number) is int:
         return number

@@ -7,7 +7,7 @@ Lines end with CR, LF or CRLF; a blank line ends an event; `:` opens a comment; 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 _LINE_END = rb"(?>\r\n|\r|\n)"
@@ -34,6 +34,16 @@ def events(stream: bytes) -> Iterator[Event]:
         start = blank.end()
     if start < len(stream):
         yield Event(stream[start:], start, len(stream))
+
+
+def raw_events(stream: bytes) -> Iterable[bytes]:
+    """Return the `raw` of each event of a stream; far cheaper than all that `events` tells."""
+    if b"\r" in stream:
+        return (event.raw for event in events(stream))
+    found = stream.split(b"\n\n")
+    if not found[-1]:
+        found.pop()
+    return found
 
 
 def data(event: bytes) -> bytes:

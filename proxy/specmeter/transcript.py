@@ -45,11 +45,18 @@ class Framing(Protocol):
     def events(self, stream: bytes) -> Iterator[sse.Event]:
         """Yield the events of a stream."""
 
+    def raw_events(self, stream: bytes) -> Iterable[bytes]:
+        """Return the events of a stream, without where they stand."""
+
     def data(self, event: bytes) -> bytes:
         """Return what an event carries."""
 
     def end_of_first_event(self, stream: bytes | bytearray, start: int = 0) -> int:
         """Return one past the end of the event at `start`, or -1."""
+
+
+def _last_arrivals() -> deque[tuple[int, float]]:
+    return deque(maxlen=ARRIVALS)
 
 
 @dataclass(slots=True)
@@ -71,28 +78,48 @@ class Transcript:
     tail: bytearray = field(default_factory=bytearray)
     first_arrivals: list[tuple[int, float]] = field(default_factory=list)
     """(bytes passed up to and including a piece, its time in seconds on the loop's clock)"""
-    last_arrivals: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=ARRIVALS))
+    last_arrivals: deque[tuple[int, float]] = field(default_factory=_last_arrivals)
+    _pieces: list[bytes] = field(default_factory=list)
+    """What came last, not yet sorted into the others: that is cheaper for several at a time."""
+    _arrivals: list[tuple[int, float]] = field(default_factory=list)
+    _sorted: int = 0
+    """Bytes that were sorted."""
 
     def append(self, piece: bytes, now: float) -> None:
         """Copy one piece of the body that arrived at `now` (seconds, monotonic)."""
         self.total += len(piece)
-        if not self.streamed:
-            if self.total <= self.limit:
-                self.tail += piece
+        self._pieces.append(piece)
+        self._arrivals.append((self.total, now))
+        if len(self._pieces) == ARRIVALS or self.total - self._sorted > self.limit:
+            self._sort()
+
+    def _sort(self) -> None:
+        """Keep of the last pieces what is to be kept."""
+        if not self._pieces:
             return
-        arrival = (self.total, now)
-        self.last_arrivals.append(arrival)
-        if len(self.first_arrivals) < ARRIVALS:
-            self.first_arrivals.append(arrival)
-        if len(self.head) < HEAD_BYTES:
-            self.head += piece[: HEAD_BYTES - len(self.head)]
-        self.tail += piece
+        pieces, self._pieces = self._pieces, []
+        arrivals, self._arrivals = self._arrivals, []
+        if not self.streamed:
+            for piece in pieces:
+                self._sorted += len(piece)
+                if self._sorted <= self.limit:
+                    self.tail += piece
+            return
+        self._sorted = self.total
+        self.last_arrivals.extend(arrivals)
+        if (room := ARRIVALS - len(self.first_arrivals)) > 0:
+            self.first_arrivals += arrivals[:room]
+        for piece in pieces:
+            if (room := HEAD_BYTES - len(self.head)) > 0:
+                self.head += piece[:room]
+            self.tail += piece
         if len(self.tail) > 2 * self.limit:
             del self.tail[: -self.limit]
 
     @property
     def truncated(self) -> bool:
         """Whether the copy lacks a part of what passed."""
+        self._sort()
         return len(self.tail) < self.total
 
     def body(self) -> Any:
@@ -101,14 +128,20 @@ class Transcript:
         Raises:
             orjson.JSONDecodeError: It is none, or was cut.
         """
-        return orjson.loads(bytes(self.tail))
+        self._sort()
+        return orjson.loads(self.tail)
 
     def end(self) -> bytes:
         """Return the kept end of a stream, from the start of an event on."""
+        self._sort()
         kept = bytes(self.tail[-self.limit :])
         if len(kept) == self.total:
             return kept
         return kept[max(self.framing.end_of_first_event(kept), 0) :]
+
+    def raw_events(self) -> Iterable[bytes]:
+        """Return the events at the kept end of a stream, without what ends each."""
+        return self.framing.raw_events(self.end())
 
     def events(self) -> Iterator[sse.Event]:
         """Yield the events at the kept end of a stream."""
@@ -116,6 +149,7 @@ class Transcript:
 
     def first_content_at(self) -> float | None:
         """When the first event with generated content came; `None` if it was not seen."""
+        self._sort()
         for event in self.framing.events(bytes(self.head)):
             if event.end == len(self.head) < self.total:
                 break  # cut by the limit

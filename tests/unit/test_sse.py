@@ -54,3 +54,10 @@ def test_any_bytes_are_covered_once(pieces: list[bytes]) -> None:
     """Whatever comes, the events cover it without gap or overlap."""
     stream = b"".join(pieces)
     assert b"".join(stream[e.start : e.end] for e in sse.events(stream)) == stream
+
+
+@given(st.lists(st.sampled_from([b"data: x", b"\n", b"\n\n", b"\r\n", b"\r", b": y"]), max_size=20))
+def test_raw_events_are_those_of_the_events(pieces: list[bytes]) -> None:
+    """The cheaper way gives the same events."""
+    for stream in (b"".join(pieces), b"".join(pieces).replace(b"\r", b"")):
+        assert list(sse.raw_events(stream)) == [one.raw for one in sse.events(stream)]

@@ -56,8 +56,9 @@ def recognise(messages: Sequence[Message]) -> Backend | None:
     """Return the kind that sent these messages, `None` where nothing tells."""
     last = messages[-_LOOKED_AT:]
     for backend in BACKENDS:
-        if any(backend.recognises(message) for message in last):
-            return backend
+        for message in last:
+            if backend.recognises(message):
+                return backend
     return None
 
 

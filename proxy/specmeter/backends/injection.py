@@ -62,6 +62,9 @@ class Injection(Protocol):
     def endpoints(self) -> frozenset[str]:
         """Those that know the switches."""
 
+    def may_ask(self, habits: Habits) -> bool:
+        """Whether it may add to any request, so that requests have to be looked at."""
+
     def ask(self, endpoint: str, request: Request, habits: Habits) -> Asked | None:
         """Say what to add to a request; `None` where it should go out as it is."""
 

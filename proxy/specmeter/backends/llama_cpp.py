@@ -37,6 +37,10 @@ class LlamaCppInjection:
 
     endpoints = frozenset((CHAT, COMPLETIONS, "/v1/responses", "/chat/completions", "/responses"))
 
+    def may_ask(self, habits: Habits) -> bool:
+        """Only where streams that their client leaves are wanted."""
+        return habits.meter_cancelled
+
     def ask(self, endpoint: str, request: Request, habits: Habits) -> Asked | None:  # noqa: ARG002
         """Ask a stream that does not ask itself, where that is wanted."""
         if not habits.meter_cancelled or request.get("stream") is not True:
@@ -71,7 +75,9 @@ class LlamaCpp:
         if not timings:
             return self._without_timings(messages)
         numbers = tuple(self._read(item) for item in timings)
-        if any(str(message.get("object")).startswith("chat.") for message in messages):
+        if len(numbers) > 1 and any(
+            str(message.get("object")).startswith("chat.") for message in messages
+        ):
             # The choices of a chat share one prompt, though each of them tells its numbers.
             numbers = (numbers[0], *(replace(one, shares_prompt=True) for one in numbers[1:]))
         choices = messages[-1].get("choices")

@@ -56,6 +56,10 @@ class SglangInjection:
 
     endpoints = frozenset((CHAT, COMPLETIONS))
 
+    def may_ask(self, habits: Habits) -> bool:  # noqa: ARG002
+        """Any request may not ask itself."""
+        return True
+
     def ask(self, endpoint: str, request: Request, habits: Habits) -> Asked | None:  # noqa: ARG002
         """Ask for what the client has not asked for itself."""
         members: Request = {}

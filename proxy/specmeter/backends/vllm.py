@@ -49,6 +49,10 @@ class VllmInjection:
 
     endpoints = frozenset((CHAT, COMPLETIONS))
 
+    def may_ask(self, habits: Habits) -> bool:  # noqa: ARG002
+        """Any request may not ask itself."""
+        return True
+
     def ask(self, endpoint: str, request: Request, habits: Habits) -> Asked | None:
         """Ask a stream of one output that does not ask itself."""
         options = usage_options(request)

@@ -36,7 +36,10 @@ class Counter(Collector):
         """
         if amount < 0:
             raise ValueError(f"{self._family.name}: a counter cannot take {amount}")
-        self._values[labels] = self._values.get(labels, 0) + amount
+        try:
+            self._values[labels] += amount
+        except KeyError:
+            self._values[labels] = amount
 
     def collect(self) -> Iterator[Metric]:
         """Yield the family as it is now."""
@@ -52,6 +55,7 @@ class Histogram(Collector):
 
     def __init__(self, family: Family) -> None:
         self._family = family
+        self._buckets = family.buckets
         self._bounds: list[str] = [
             floatToGoString(bound)  # type: ignore[no-untyped-call]
             for bound in (*family.buckets, float("inf"))
@@ -68,9 +72,11 @@ class Histogram(Collector):
 
     def observe(self, labels: Labels, value: float) -> None:
         """Add a value to a series, which is created if it is new."""
-        if labels not in self._counts:
+        counts = self._counts.get(labels)
+        if counts is None:
             self.expect(labels)
-        self._counts[labels][bisect_left(self._family.buckets, value)] += 1
+            counts = self._counts[labels]
+        counts[bisect_left(self._buckets, value)] += 1
         self._sums[labels] += value
 
     def collect(self) -> Iterator[Metric]:
