@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.aiohttp import make_aiohttp_handler
@@ -9,13 +11,21 @@ from prometheus_client.aiohttp import make_aiohttp_handler
 from specmeter.upstream.upstreams import Upstreams
 
 
-def admin_app(registry: CollectorRegistry, upstreams: Upstreams) -> web.Application:
+def admin_app(
+    registry: CollectorRegistry, upstreams: Upstreams, catch_up: Callable[[], None]
+) -> web.Application:
     """Return the application of the admin listener.
 
     Args:
         registry: What `/metrics` shows.
         upstreams: What `/readyz` asks about.
+        catch_up: Has counted what has ended, before a scrape.
     """
+    show = make_aiohttp_handler(registry)
+
+    async def metrics(request: web.Request) -> web.StreamResponse:
+        catch_up()
+        return await show(request)
 
     async def alive(_: web.Request) -> web.Response:
         return web.Response(text="ok\n")
@@ -30,7 +40,7 @@ def admin_app(registry: CollectorRegistry, upstreams: Upstreams) -> web.Applicat
 
     app = web.Application()
     app.router.add_get("/", index)
-    app.router.add_get("/metrics", make_aiohttp_handler(registry))
+    app.router.add_get("/metrics", metrics)
     app.router.add_get("/healthz", alive)
     app.router.add_get("/readyz", ready)
     return app

@@ -26,6 +26,12 @@ from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
 NO_UPSTREAM = "none"
 """The `upstream` label of requests that went to none."""
 
+READ_WITHIN = 0.02
+"""Seconds after which an exchange that has ended is counted; a scrape does not wait for them."""
+
+AT_A_TIME = 16
+"""How many exchanges are counted at once: no more, because nothing else is done meanwhile."""
+
 Observer = Callable[[Completion], None]
 
 _log = logging.getLogger("specmeter")
@@ -35,6 +41,7 @@ class Recorder:
     """Takes each exchange once it has ended; a fault in reading is counted and goes no further.
 
     Args:
+        loop: The loop it runs in.
         upstreams: Whose answers are read.
         meter: Counts them.
         probe: Asks the upstreams for their models.
@@ -45,12 +52,13 @@ class Recorder:
 
     def __init__(
         self,
+        loop: asyncio.AbstractEventLoop,
         upstreams: Upstreams,
         meter: Meter,
         probe: Probe,
+        *,
         learning: Learning,
         plain: PlainTraffic,
-        *,
         observers: Sequence[Observer] = (),
     ) -> None:
         self._upstreams = {one.name: one for one in upstreams.all}
@@ -62,9 +70,34 @@ class Recorder:
         self._side_pages = SidePages(probe)
         self._matchers = {one.name: LogMatcher() for one in upstreams.all if one.settings.log}
         self._waiting: set[asyncio.Task[None]] = set()
+        self._loop = loop
+        self._ended: list[Exchange] = []
+        """Not yet counted."""
+        self._reading: asyncio.TimerHandle | None = None
 
     def take(self, exchange: Exchange) -> None:
-        """Count an exchange and what can be read from it."""
+        """Have an exchange counted, and what can be read from it, within `READ_WITHIN` seconds.
+
+        Several at a time cost less than one at a time. What may change how the next request is
+        sent does not wait.
+        """
+        self._ended.append(exchange)
+        upstream = self._upstreams.get(exchange.upstream)
+        if len(self._ended) == AT_A_TIME or (upstream is not None and upstream.backend is None):
+            self.catch_up()
+        elif self._reading is None:
+            self._reading = self._loop.call_later(READ_WITHIN, self.catch_up)
+
+    def catch_up(self) -> None:
+        """Count what has ended so far."""
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+        ended, self._ended = self._ended, []
+        for exchange in ended:
+            self._take(exchange)
+
+    def _take(self, exchange: Exchange) -> None:
         meter = self._meter
         name = exchange.upstream or NO_UPSTREAM
         meter.count_request(name, exchange.endpoint, exchange.code)
@@ -86,6 +119,7 @@ class Recorder:
 
     async def settle(self) -> None:
         """Wait until everything that was taken is counted."""
+        self.catch_up()
         while self._waiting:
             await asyncio.gather(*self._waiting)
 

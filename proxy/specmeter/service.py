@@ -22,8 +22,8 @@ from specmeter.config import Address, Settings
 from specmeter.errors import StartupError
 from specmeter.gateway.failures import FAILURES
 from specmeter.gateway.gateway import Gateway
-from specmeter.gateway.protocol import DataServer
 from specmeter.gateway.relay import Limits
+from specmeter.gateway.server import ClientPatience, DataServer
 from specmeter.learning import Learning
 from specmeter.meter.meter import Meter
 from specmeter.meter.plain_meter import PlainMeter
@@ -47,9 +47,15 @@ class Service:
     Args:
         settings: What it is told to do.
         observers: Get each metered completion.
+        patience: How long clients are waited for.
     """
 
-    def __init__(self, settings: Settings, observers: Sequence[Observer] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        observers: Sequence[Observer] = (),
+        patience: ClientPatience | None = None,
+    ) -> None:
         self._settings = settings
         self.registry = CollectorRegistry()
         self._loop = loop = asyncio.get_running_loop()
@@ -63,7 +69,9 @@ class Service:
         self.learning = Learning(self.upstreams.all, settings.state_file)
         self._plain = PlainTraffic(self.upstreams, self.learning, PlainMeter(self.registry))
         self._recorder = Recorder(
-            *(self.upstreams, self._meter, self._probe, self.learning, self._plain),
+            *(loop, self.upstreams, self._meter, self._probe),
+            learning=self.learning,
+            plain=self._plain,
             observers=self.observers,
         )
         self._followers = [self._follower(one) for one in self.upstreams.all if one.settings.log]
@@ -76,7 +84,12 @@ class Service:
             plain=self._plain.comparisons,
         )
         self._data: asyncio.Server | None = None
-        self._data_server: DataServer | None = None
+        self._data_server = DataServer(
+            loop,
+            self._gateway.answer,
+            self._gateway.count_bad_request,
+            patience or ClientPatience(),
+        )
         self._admin: web.AppRunner | None = None
         self.data_url = ""
         self.admin_url = ""
@@ -112,8 +125,8 @@ class Service:
         """Take no more, let what is under way end within `drain_seconds`, and stop."""
         if self._data is not None:
             self._data.close()
-        if self._data_server is not None:
-            await self._drain(self._data_server)
+        await self._drain(self._data_server)
+        self._recorder.catch_up()
         await self._plain.stop()
         await self._recorder.settle()
         for follower in self._followers:
@@ -155,7 +168,6 @@ class Service:
                 self._meter.expect_baseline(upstream.name, model, given)
 
     async def _listen(self, address: Address) -> str:
-        self._data_server = DataServer(self._gateway.handle, self._gateway.bad_request)
         with _told_plainly("listen", address):
             self._data = await self._loop.create_server(
                 self._data_server, address.host, address.port, backlog=_BACKLOG
@@ -164,7 +176,9 @@ class Service:
 
     async def _listen_admin(self, address: Address) -> str:
         self._admin = web.AppRunner(
-            admin_app(self.registry, self.upstreams), access_log=None, shutdown_timeout=1.0
+            admin_app(self.registry, self.upstreams, self._recorder.catch_up),
+            access_log=None,
+            shutdown_timeout=1.0,
         )
         await self._admin.setup()
         with _told_plainly("admin", address):

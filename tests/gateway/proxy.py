@@ -11,6 +11,7 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 
 from specmeter.config import Settings, Upstream
+from specmeter.gateway.server import ClientPatience
 from specmeter.meter.completion import Completion
 from specmeter.service import Service
 from tests.gateway.client import ask
@@ -57,8 +58,13 @@ class Proxy:
     """A running specmeter."""
 
     service: Service
-    seen: list[Completion] = field(default_factory=list)
-    """The completions that were metered."""
+    _seen: list[Completion] = field(default_factory=list)
+
+    @property
+    def seen(self) -> list[Completion]:
+        """The completions that were metered."""
+        self.service._recorder.catch_up()
+        return self._seen
 
     @property
     def url(self) -> str:
@@ -74,12 +80,15 @@ class Proxy:
 
 
 @asynccontextmanager
-async def running(*urls: str, wait_for_probe: bool = True, **settings: Any) -> AsyncIterator[Proxy]:
+async def running(
+    *urls: str, wait_for_probe: bool = True, patience: ClientPatience | None = None, **settings: Any
+) -> AsyncIterator[Proxy]:
     """Run specmeter in front of one server or several.
 
     Args:
         urls: The servers; several are named a, b, c…
         wait_for_probe: Whether every server has to have been asked for its models first.
+        patience: How long clients are waited for; as in `specmeter serve` unless told.
         settings: Keys of Settings, and keys of Upstream for all of them.
     """
     of_upstream = {key: settings.pop(key) for key in list(settings) if key in _UPSTREAM_KEYS}
@@ -95,7 +104,7 @@ async def running(*urls: str, wait_for_probe: bool = True, **settings: Any) -> A
         "probe_seconds": 3600.0,
     }
     seen: list[Completion] = []
-    service = Service(Settings(upstream=upstreams, **(options | settings)), [seen.append])
+    service = Service(Settings(upstream=upstreams, **(options | settings)), [seen.append], patience)
     await service.start()
     try:
         if wait_for_probe:

@@ -96,6 +96,7 @@ def test_garbage_in_chunks(data: bytes, positions: list[int]) -> None:
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=10))
+@example(b"5\r\nhelloXX", [4])
 def test_cut_makes_no_difference(data: bytes, positions: list[int]) -> None:
     """The same bytes are taken or refused however they are cut."""
 
@@ -108,6 +109,14 @@ def test_cut_makes_no_difference(data: bytes, positions: list[int]) -> None:
         return taken, body.ended
 
     assert outcome([data]) == outcome(cut_at(data, positions))
+
+
+def test_content_that_looks_like_a_chunk() -> None:
+    """A piece in the middle of a chunk is content, whatever it looks like."""
+    body = ChunkedBody()
+    payload, _ = feed(body, [b"a\r\n", b"5\r\nhello\r\n", b"\r\n0\r\n\r\n"])
+    assert payload == b"5\r\nhello\r\n"
+    assert body.ended
 
 
 @given(st.integers(0, 50), st.binary(max_size=100), st.lists(st.integers(0, 100), max_size=10))
@@ -148,7 +157,23 @@ def test_head(status: int, reason: bytes, fields: list[tuple[bytes, bytes]], bla
     assert head.reason == reason
     dropped = {b"te", b"trailer", b"upgrade", b"connection"}
     assert list(head.fields) == [item for item in fields if item[0].lower() not in dropped]
-    body_of(head)
+    body_of(head, head.length)
+
+
+@given(st.lists(st.tuples(TOKEN, VALUE), max_size=4), st.integers(0, 10**17))
+def test_lines_of_a_head(fields: list[tuple[bytes, bytes]], length: int) -> None:
+    """A head is written as it came, with another length in its place, or without one."""
+    clean = [item for item in fields if item[0].lower() not in {b"te", b"trailer", b"upgrade"}]
+    for at in range(len(clean) + 1):
+        lines = [b"%b: %b" % item for item in clean]
+        lines.insert(at, b"Content-Length: 5")
+        head = parse_head(b"\r\n".join([b"HTTP/1.1 200 OK", *lines]), to_head_request=False)
+        lines[at] = b"Content-Length: %d" % length
+        assert head.with_length(length) == b"\r\n".join([b"HTTP/1.1 200 OK", *lines, b""])
+        del lines[at]
+        assert head.without_length() == b"\r\n".join([b"HTTP/1.1 200 OK", *lines, b""])
+        bare = parse_head(b"\r\n".join([b"HTTP/1.1 200 OK", *lines]), to_head_request=False)
+        assert bare.with_length(length) == bare.without_length() == head.without_length()
 
 
 CHUNKED = b"Transfer-Encoding: chunked"

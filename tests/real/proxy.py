@@ -22,8 +22,15 @@ class Proxy:
 
     url: str
     admin_url: str
-    completions: list[Completion]
     client: aiohttp.ClientSession
+    service: Service
+    metered: list[Completion]
+
+    @property
+    def completions(self) -> list[Completion]:
+        """The completions whose answers have ended, all of them metered."""
+        self.service._recorder.catch_up()
+        return self.metered
 
     async def page(self) -> Page:
         """Read the proxy's own metrics."""
@@ -81,7 +88,7 @@ async def running_proxy(
     await service.start()
     try:
         async with aiohttp.ClientSession() as client:
-            proxy = Proxy(service.data_url, service.admin_url, completions, client)
+            proxy = Proxy(service.data_url, service.admin_url, client, service, completions)
             if ready:
                 await until(proxy.is_ready)
             yield proxy

@@ -1,11 +1,12 @@
-"""The answers that aiohttp is given: those it sends itself, and those that are out already."""
+"""The answers that are specmeter's own."""
 
 from __future__ import annotations
 
-from aiohttp import web
+from email.utils import formatdate
+from http import HTTPStatus
 
-from specmeter.gateway.exchange import Exchange
 from specmeter.gateway.failures import error_body
+from specmeter.gateway.request import AS_CAME
 
 
 class RefusedError(Exception):
@@ -18,36 +19,31 @@ class RefusedError(Exception):
         self.body = error_body(status, message, code, param)
 
 
-class Relayed(web.StreamResponse):
-    """Tells aiohttp that the answer is with the client already."""
-
-    def __init__(self, *, keep_alive: bool) -> None:
-        super().__init__()
-        self._stays_open = keep_alive
-
-    @property
-    def keep_alive(self) -> bool:
-        """Whether the client may send another request."""
-        return self._stays_open
-
-    async def prepare(self, _request: web.BaseRequest) -> None:
-        """Send no head: it is out."""
-
-    async def write_eof(self, _data: bytes = b"") -> None:
-        """Send no end: it is out."""
-
-
 def own_answer(
-    exchange: Exchange, status: int, body: bytes, *, error: str | None, keep_alive: bool
-) -> web.Response:
-    """Return an answer of specmeter's own; `error` marks it as such for operators."""
-    exchange.code = status
-    headers = {"x-request-id": exchange.request_id, "Server": "specmeter"}
+    status: int,
+    body: bytes,
+    *,
+    request_id: str = "",
+    error: str | None = None,
+    keep_alive: bool = False,
+    http_1_0: bool = False,
+    to_head_request: bool = False,
+) -> bytes:
+    """Return an answer with its head; `error` marks it as an error of specmeter's own."""
+    lines = [
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+        "Content-Type: application/json; charset=utf-8",
+        f"Content-Length: {len(body)}",
+        f"Date: {formatdate(usegmt=True)}",
+        "Server: specmeter",
+    ]
+    if request_id:
+        lines.append(f"x-request-id: {request_id}")
     if error is not None:
-        headers["x-specmeter-error"] = error
-    answer = web.Response(
-        status=status, body=body, headers=headers, content_type="application/json"
-    )
+        lines.append(f"x-specmeter-error: {error}")
     if not keep_alive:
-        answer.force_close()
-    return answer
+        lines.append("Connection: close")
+    elif http_1_0:
+        lines.append("Connection: keep-alive")
+    head = "\r\n".join(lines).encode(*AS_CAME) + b"\r\n\r\n"
+    return head if to_head_request else head + body

@@ -28,3 +28,7 @@ class Comparisons:
     """Has a copy of a request to this endpoint answered by a plain upstream."""
     holdouts: Mapping[str, Holdout] = field(default_factory=dict)
     shadows: Mapping[str, Shadow] = field(default_factory=dict)
+
+    def compares(self, upstream: str) -> bool:
+        """Whether requests to this upstream are drawn for something."""
+        return upstream in self.holdouts or upstream in self.shadows

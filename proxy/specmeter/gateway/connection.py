@@ -10,18 +10,20 @@ from specmeter.gateway.http1 import (
     MAX_HEAD_BYTES,
     Body,
     CloseBody,
+    Framing,
     Head,
     ProtocolError,
     body_of,
     parse_head,
 )
+from specmeter.gateway.last_head import LastHead
 
 
 class Receiver(Protocol):
     """Takes an answer, in pieces and in order."""
 
-    def on_head(self, head: Head) -> None:
-        """Take the head; called once, before the rest."""
+    def on_head(self, head: Head, length: int) -> None:
+        """Take the head and the length it announces; called once, before the rest."""
 
     def on_body(self, raw: bytes, payload: bytes) -> None:
         """Take a piece of the body: as it was sent, and without its framing."""
@@ -49,6 +51,7 @@ class Connection(asyncio.Protocol):
         self._head: Head | None = None
         self._body: Body | None = None
         self._head_bytes = b""
+        self._last_head: LastHead[Head] = LastHead()
         self._to_head_request = False
         self._writable: asyncio.Future[None] | None = None
         self._writing_paused = False
@@ -60,17 +63,39 @@ class Connection(asyncio.Protocol):
         self.last_active = 0.0
         """When bytes last came or went (seconds on the loop's clock)."""
         self.reading_paused = False
+        self._idle_seconds = 0.0
+        self._watch: asyncio.TimerHandle | None = None
 
     # The request.
 
-    def send(self, head: bytes, receiver: Receiver, *, to_head_request: bool) -> None:
-        """Begin a request; its answer goes to `receiver`."""
+    def send(
+        self,
+        data: bytes,
+        receiver: Receiver,
+        *,
+        to_head_request: bool,
+        is_whole: bool,
+        idle_seconds: float,
+    ) -> None:
+        """Begin a request; its answer goes to `receiver`.
+
+        Args:
+            data: The request, or its beginning.
+            receiver: Takes the answer.
+            to_head_request: Whether it asks for the head only.
+            is_whole: Whether nothing of it is left to write.
+            idle_seconds: The longest silence of the upstream; 0 for any.
+        """
         self._receiver = receiver
         self._head = self._body = None
         self._head_bytes = b""
         self._to_head_request = to_head_request
-        self.request_sent = self.reusable = False
-        self.write(head)
+        self.request_sent = is_whole
+        self.reusable = False
+        self.write(data)
+        if idle_seconds:
+            self._idle_seconds = idle_seconds
+            self._watch = self.loop.call_later(idle_seconds, self._look_for_silence)
 
     def write(self, data: bytes) -> None:
         """Write a part of the request; bytes for a closed connection are dropped."""
@@ -115,6 +140,7 @@ class Connection(asyncio.Protocol):
     def close(self) -> None:
         """Close; what an upstream generates for it, it stops generating."""
         self._receiver = None
+        self._stop_watching()
         if self._transport is not None:
             self._transport.abort()
 
@@ -125,6 +151,22 @@ class Connection(asyncio.Protocol):
         if receiver is not None:
             receiver.on_failure(UpstreamError(reason, text))
 
+    def _look_for_silence(self) -> None:
+        silent = 0.0 if self.waits_for_client else self.loop.time() - self.last_active
+        if silent < self._idle_seconds:
+            again = self._idle_seconds - silent
+            self._watch = self.loop.call_later(again, self._look_for_silence)
+            return
+        self.fail(
+            Reason.SILENT,
+            f"was silent for {self._idle_seconds:g} s. Raise idle_seconds if it may take longer.",
+        )
+
+    def _stop_watching(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+
     # The answer.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -133,57 +175,76 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Hand on what came."""
-        if self._receiver is None:
+        receiver, body = self._receiver, self._body
+        if receiver is None:
             self.close()  # nobody asked: such a connection is not to be trusted
             return
         self.last_active = self.loop.time()
         try:
-            if self._body is None:
+            if body is None:
                 self._feed_head(data)
-            else:
-                self._feed_body(self._body, data)
+                return
+            taken, payload = body.feed(data)
+            if taken == len(data):
+                receiver.on_body(data, payload)
+            elif taken:
+                receiver.on_body(data[:taken], payload)
+            if body.ended:
+                self._end(clean=taken == len(data))
         except ProtocolError as error:
             self.fail(
                 Reason.PROTOCOL, f"broke HTTP: {error}. Is it an HTTP server that listens there?"
             )
 
     def _feed_head(self, data: bytes) -> None:
+        if not (self._head_bytes or self._to_head_request):
+            known = self._last_head.find(data)
+            if known is not None:
+                self._begin(known.made, known.length or 0, data[known.end :])
+                return
         block = self._head_bytes + data if self._head_bytes else data
         while (end := block.find(b"\r\n\r\n")) >= 0:
             head = parse_head(block[:end], to_head_request=self._to_head_request)
-            block = block[end + 4 :]
             if head.status >= 200:  # noqa: PLR2004
-                self._begin(head, block)
+                if not self._to_head_request:
+                    self._last_head.keep(block[: end + 4], head)
+                self._begin(head, head.length, block[end + 4 :])
                 return
             if head.status == 101:  # noqa: PLR2004
                 raise ProtocolError("it switched protocols unasked")
+            block = block[end + 4 :]
         if len(block) > MAX_HEAD_BYTES:
             raise ProtocolError(f"the head of its answer is longer than {MAX_HEAD_BYTES} bytes")
         self._head_bytes = block
 
-    def _begin(self, head: Head, rest: bytes) -> None:
+    def _begin(self, head: Head, length: int, rest: bytes) -> None:
+        receiver = self._receiver
+        if receiver is None:
+            return
         self._head = head
-        self._body = body = body_of(head)
-        if self._receiver is not None:
-            self._receiver.on_head(head)
+        receiver.on_head(head, length)
+        if self._receiver is not receiver:
+            return  # it does not want this answer
+        if len(rest) == length and head.framing is Framing.LENGTH:
+            if rest:
+                receiver.on_body(rest, rest)
+            self._end(clean=True)
+            return
+        self._body = body = body_of(head, length)
+        if rest and not body.ended:
+            taken, payload = body.feed(rest)
+            receiver.on_body(rest[:taken], payload)
+            rest = rest[taken:]
         if body.ended:
             self._end(clean=not rest)
-        elif rest:
-            self._feed_body(body, rest)
-        if self._receiver is not None:
-            self._receiver.on_pause()
-
-    def _feed_body(self, body: Body, data: bytes) -> None:
-        taken, payload = body.feed(data)
-        whole = taken == len(data)
-        if taken and self._receiver is not None:
-            self._receiver.on_body(data if whole else data[:taken], payload)
-        if body.ended:
-            self._end(clean=whole)
+        else:
+            receiver.on_pause()
 
     def _end(self, *, clean: bool) -> None:
         """The answer is complete; `clean` if nothing came after it."""
         receiver, self._receiver = self._receiver, None
+        if self._watch is not None:
+            self._stop_watching()
         head = self._head
         # llama.cpp closes after a stream without saying so: the next request on it would meet the
         # closing, and may not be repeated.
@@ -198,6 +259,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End or fail what was under way."""
         self._transport = None
+        self._stop_watching()
         if self._writable is not None and not self._writable.done():
             self._writable.set_result(None)
         if self._receiver is None:

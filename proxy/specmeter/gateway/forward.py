@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from aiohttp import web
-
 from specmeter.backends.injection import Undo
-from specmeter.gateway.connection import Connection
+from specmeter.gateway.connection import Connection, Receiver
 from specmeter.gateway.exchange import Exchange
 from specmeter.gateway.failures import Reason, UpstreamError
+from specmeter.gateway.incoming import HTTP_1_0, Request
 from specmeter.gateway.protocol import DataProtocol
 from specmeter.gateway.relay import Limits, Relay
-from specmeter.gateway.request import request_head
+from specmeter.gateway.request import request_end, request_start
 from specmeter.gateway.trial import Patience, Trial
 from specmeter.gateway.upload import Upload
 from specmeter.upstream.upstreams import Upstream
 
-_KEY_HEADERS = ("Authorization", "X-Api-Key")
+_KEY_HEADERS = frozenset((b"authorization", b"x-api-key"))
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
@@ -26,14 +26,19 @@ _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 class Call:
     """One request, and what has become of it."""
 
-    request: web.BaseRequest
-    protocol: DataProtocol
+    request: Request
+    client: DataProtocol
     upload: Upload
     exchange: Exchange
     keep_alive: bool
     """Whether the client's connection may stay open."""
     undo: Undo | None = None
     """What has to be taken out of the answer again."""
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it may be sent twice; a POST never."""
+        return self.request.method in _SAFE_METHODS and not self.upload.is_announced
 
 
 async def forward(
@@ -50,41 +55,65 @@ async def forward(
 
     Raises:
         UpstreamError: There is no answer; the client has got nothing yet.
+        BrokenUploadError: The request's body broke off; the client may have got a part.
     """
-    request = call.request
-    fields = request.raw_headers
-    if upstream.lent_key and not any(name in request.headers for name in _KEY_HEADERS):
-        fields = (*fields, (b"Authorization", b"Bearer " + upstream.lent_key.encode()))
-    head = request_head(
-        request.method,
-        request.raw_path,
-        fields,
-        upstream.target,
-        request_id=call.exchange.request_id,
-        body_length=call.upload.length,
-        chunked=call.upload.chunked,
-        identity=call.exchange.completion,
-    )
-    repeatable = request.method in _SAFE_METHODS and not request.body_exists
-    load, loop = upstream.load, upstream.loop
-    mark = load.enter(loop.time()) if call.exchange.completion else None
+    head = _head(call, upstream)
+    leave = _enter(call, upstream)
     connection = upstream.pool.reuse()
     try:
         if connection is not None:
             try:
                 return await _carry(call, upstream, connection, head, limits, patience=patience)
             except UpstreamError as error:
-                # It was closing just then. Only what may be repeated is: a POST never.
-                if not repeatable or error.reason is not Reason.CLOSED_EARLY:
+                # It was closing just then. Only what may be repeated is.
+                if not call.is_repeatable or error.reason is not Reason.CLOSED_EARLY:
                     raise
         connection = await upstream.pool.open()
         return await _carry(call, upstream, connection, head, limits, patience=patience)
     except UpstreamError as error:
-        where = f'upstream "{upstream.name}" at {upstream.target.base_url}'
-        raise UpstreamError(error.reason, f"{where} {error}") from None
+        raise _located(error, upstream) from None
     finally:
-        if mark is not None:
-            call.exchange.in_flight = load.leave(mark, loop.time())
+        leave()
+
+
+def forward_at_once(
+    call: Call,
+    upstream: Upstream,
+    connection: Connection,
+    limits: Limits,
+    on_end: Callable[[Call, Upstream, Relay | None, UpstreamError | None], None],
+) -> None:
+    """Send a request whose body is here on an open connection; hand the answer on as it comes.
+
+    The same as `forward`, without a task that waits: `on_end` is called once the answer has ended,
+    with the failure if there was none, and without a relay if the client has left.
+    """
+
+    def end(relay: Relay, failure: UpstreamError | None) -> None:
+        call.client.relay = None
+        leave()
+        if failure is None:
+            upstream.pool.hand_back(connection)
+        else:
+            connection.close()
+            failure = _located(failure, upstream)
+        on_end(call, upstream, relay, failure)
+
+    def client_left() -> None:
+        leave()
+        connection.close()
+        on_end(call, upstream, None, None)
+
+    head = _head(call, upstream)
+    leave = _enter(call, upstream)
+    call.client.on_left = client_left
+    try:
+        relay = _relay(call, connection, limits, end)
+        _send(call, upstream, connection, head, relay)
+    except BaseException:
+        leave()
+        connection.close()
+        raise
 
 
 async def _carry(
@@ -96,48 +125,78 @@ async def _carry(
     *,
     patience: Patience | None,
 ) -> Relay:
-    relay = Relay(
-        call.protocol,
-        connection,
-        call.exchange,
-        limits,
-        http_1_0=call.request.version < (1, 1),
-        keep_alive=call.keep_alive,
-        undo=call.undo,
-    )
-    idle_seconds = upstream.settings.idle_seconds
-    watch = _watch_silence(connection, idle_seconds) if idle_seconds else None
-    trial = None if patience is None else Trial(relay, connection, patience)
-    call.protocol.relay = relay
-    try:
-        first = head + call.upload.first_piece()
-        connection.send(first, trial or relay, to_head_request=call.request.method == "HEAD")
-        call.exchange.sent_at = connection.last_active
-        if call.upload.complete:
-            connection.end_request()
+    finished: asyncio.Future[None] = connection.loop.create_future()
+
+    def end(_: Relay, failure: UpstreamError | None) -> None:
+        if finished.done():
+            return
+        if failure is None:
+            finished.set_result(None)
         else:
-            await _send_rest(call.upload, connection, relay)
-        await relay.finished
+            finished.set_exception(failure)
+
+    relay = _relay(call, connection, limits, end)
+    trial = None if patience is None else Trial(relay, connection, patience)
+    try:
+        _send(call, upstream, connection, head, trial or relay)
+        if not connection.request_sent:
+            await _send_rest(call.upload, connection, relay, finished)
+        await finished
         upstream.pool.hand_back(connection)
     except BaseException:
         connection.close()
         raise
     finally:
-        call.protocol.relay = None
-        if relay.finished.done() and not relay.finished.cancelled():
-            relay.finished.exception()  # seen, also where another error came first
-        if watch is not None:
-            watch.cancel()
+        call.client.relay = None
+        if finished.done() and not finished.cancelled():
+            finished.exception()  # seen, also where another error came first
         if trial is not None:
             trial.end()
     return relay
 
 
-async def _send_rest(upload: Upload, connection: Connection, relay: Relay) -> None:
+def _relay(
+    call: Call,
+    connection: Connection,
+    limits: Limits,
+    end: Callable[[Relay, UpstreamError | None], None],
+) -> Relay:
+    """Make what hands the answer on."""
+    call.client.relay = relay = Relay(
+        call.client,
+        connection,
+        call.exchange,
+        limits,
+        http_1_0=call.request.version == HTTP_1_0,
+        keep_alive=call.keep_alive,
+        undo=call.undo,
+        on_finished=end,
+    )
+    return relay
+
+
+def _send(
+    call: Call, upstream: Upstream, connection: Connection, head: bytes, receiver: Receiver
+) -> None:
+    """Send what is there of the request; from now on the answer may come."""
+    upload = call.upload
+    connection.send(
+        head + upload.first_piece(),
+        receiver,
+        to_head_request=call.request.method == "HEAD",
+        is_whole=upload.complete,
+        idle_seconds=upstream.settings.idle_seconds,
+    )
+    call.exchange.sent_at = connection.last_active
+
+
+async def _send_rest(
+    upload: Upload, connection: Connection, relay: Relay, finished: asyncio.Future[None]
+) -> None:
     """Send the rest of a body, unless the answer ends first."""
     sending = asyncio.ensure_future(upload.send_rest(connection))
     try:
-        await asyncio.wait((sending, relay.finished), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((sending, finished), return_when=asyncio.FIRST_COMPLETED)
         if sending.done():
             sending.result()
         else:
@@ -146,18 +205,42 @@ async def _send_rest(upload: Upload, connection: Connection, relay: Relay) -> No
         sending.cancel()
 
 
-def _watch_silence(connection: Connection, idle_seconds: float) -> asyncio.Task[None]:
-    async def watch() -> None:
-        while True:
-            silent = connection.loop.time() - connection.last_active
-            if connection.waits_for_client:
-                silent = 0.0
-            if silent >= idle_seconds:
-                connection.fail(
-                    Reason.SILENT,
-                    f"was silent for {idle_seconds:g} s. Raise idle_seconds if it may take longer.",
-                )
-                return
-            await asyncio.sleep(idle_seconds - silent)
+def _head(call: Call, upstream: Upstream) -> bytes:
+    """Return the head that the upstream gets."""
+    request, upload = call.request, call.upload
+    if request.outgoing is None or request.outgoing[0] is not upstream:
+        request.outgoing = (upstream, _start(request, upstream, call.exchange))
+    return request.outgoing[1] + request_end(
+        call.exchange.request_id, body_length=upload.length, chunked=upload.chunked
+    )
 
-    return asyncio.create_task(watch(), name="specmeter-silence")
+
+def _start(request: Request, upstream: Upstream, exchange: Exchange) -> bytes:
+    fields = request.fields
+    if upstream.lent_key and _KEY_HEADERS.isdisjoint(request.headers):
+        fields = [*fields, (b"Authorization", b"Bearer " + upstream.lent_key.encode())]
+    return request_start(
+        request.method, request.target, fields, upstream.target, identity=exchange.completion
+    )
+
+
+def _enter(call: Call, upstream: Upstream) -> Callable[[], None]:
+    """Note that the upstream has one more request; return what notes its end."""
+    if not call.exchange.completion:
+        return _nothing
+    load, loop = upstream.load, upstream.loop
+    mark = load.enter(loop.time())
+
+    def leave() -> None:
+        call.exchange.in_flight = load.leave(mark, loop.time())
+
+    return leave
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def _located(error: UpstreamError, upstream: Upstream) -> UpstreamError:
+    where = f'upstream "{upstream.name}" at {upstream.target.base_url}'
+    return UpstreamError(error.reason, f"{where} {error}")

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import traceback
 from collections.abc import Awaitable, Callable, Sequence
-from typing import cast
+from functools import partial
 
 import orjson
-from aiohttp import HttpVersion10, HttpVersion11, web
 
-from specmeter.gateway.answers import RefusedError, Relayed, own_answer
+from specmeter.gateway.answers import RefusedError, own_answer
 from specmeter.gateway.comparisons import MOST_REPLAYED_BYTES, Comparisons
-from specmeter.gateway.endpoints import MODELS, OTHER, endpoint_of, is_completion
+from specmeter.gateway.endpoints import MODELS, OTHER
 from specmeter.gateway.exchange import Ending, Exchange, Replayable
 from specmeter.gateway.failures import UpstreamError, error_body
-from specmeter.gateway.forward import Call, forward
+from specmeter.gateway.forward import Call, forward, forward_at_once
+from specmeter.gateway.incoming import HTTP_1_0, Request
 from specmeter.gateway.inject import inject, with_members
 from specmeter.gateway.protocol import DataProtocol
+from specmeter.gateway.refusal import refusal_of
 from specmeter.gateway.relay import Limits, Relay
-from specmeter.gateway.request import RequestIds, model_in_body, model_in_query
+from specmeter.gateway.request import AS_CAME, RequestIds, model_in_body, model_in_query
 from specmeter.gateway.trial import Patience
-from specmeter.gateway.upload import Upload
+from specmeter.gateway.upload import BrokenUploadError, Upload
 from specmeter.upstream.upstreams import Upstream, Upstreams
 
-_VERSIONS = (HttpVersion11, HttpVersion10)
+_log = logging.getLogger("specmeter")
 
 
 class Gateway:
@@ -56,58 +59,35 @@ class Gateway:
         self._plain = plain
         self._draining = False
         self._new_request_id = RequestIds().new
-        self._relayed_and_open = Relayed(keep_alive=True)
-        self._relayed_and_closed = Relayed(keep_alive=False)
+        self._tasks: set[asyncio.Task[bool]] = set()
         self.under_way = 0
         """Requests that are being answered."""
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request."""
-        loop = self._loop
-        endpoint = endpoint_of(request.raw_path)
+    def answer(self, request: Request, upload: Upload, client: DataProtocol) -> None:
+        """Begin to answer a request; `client.answered` is called once that has ended."""
+        request_id = request.headers.get(b"x-request-id")
         exchange = Exchange(
-            endpoint,
-            completion=is_completion(request.method, endpoint),
-            received_at=loop.time(),
-            request_id=request.headers.get("x-request-id") or self._new_request_id(),
+            request.endpoint,
+            completion=request.is_completion,
+            received_at=self._loop.time(),
+            request_id=request_id.decode(*AS_CAME) if request_id else self._new_request_id(),
         )
-        protocol = cast("DataProtocol", request.protocol)
-        call = Call(request, protocol, Upload(request), exchange, keep_alive=request.keep_alive)
-        protocol.busy = True
+        call = Call(request, client, upload, exchange, request.keep_alive)
         self.under_way += 1
-        try:
-            return await self._answer(call)
-        except RefusedError as refused:
-            exchange.ending = Ending.COMPLETE
-            return self._own(call, refused.status, refused.body, refused.code)
-        except UpstreamError as error:
-            exchange.ending = Ending.UPSTREAM_FAILED
-            exchange.failure = error.reason
-            body = error_body(error.status, str(error), f"upstream_{error.reason}")
-            return self._own(call, error.status, body, error.reason)
-        except web.RequestPayloadError as error:
-            if exchange.answered_at is not None:
-                _break_off(protocol)
-                return self._relayed_and_closed
-            exchange.ending = Ending.COMPLETE
-            body = error_body(400, f"the request's body is broken: {error}", "bad_request")
-            return self._own(call, 400, body, "bad_request", closes=True)
-        except Exception:
-            exchange.ending = Ending.COMPLETE
-            exchange.code = 500
-            if exchange.answered_at is not None:
-                _break_off(protocol)
-            raise
-        finally:
-            protocol.busy = False
-            self.under_way -= 1
-            exchange.ended_at = loop.time()
-            self._on_exchange(exchange)
+        # What is like a request that was forwarded is not refused either.
+        refused = refusal_of(request, upload) if request.outgoing is None else None
+        if refused is not None:
+            self._ended(call, keep_alive=self._refuse(call, refused))
+        elif not self._answer_at_once(call):
+            task = self._loop.create_task(self._answer_in_time(call), name="specmeter-request")
+            client.on_left = task.cancel
+            self._tasks.add(task)
+            task.add_done_callback(partial(self._task_ended, call))
 
-    def bad_request(self) -> None:
-        """Count a request that was no HTTP."""
+    def count_bad_request(self, status: int) -> None:
+        """Count what was no request, by the status it got."""
         now = self._loop.time()
-        exchange = Exchange(OTHER, completion=False, received_at=now, ended_at=now, code=400)
+        exchange = Exchange(OTHER, completion=False, received_at=now, ended_at=now, code=status)
         exchange.ending = Ending.COMPLETE
         self._on_exchange(exchange)
 
@@ -115,8 +95,67 @@ class Gateway:
         """From now on close each connection after its answer."""
         self._draining = True
 
-    async def _answer(self, call: Call) -> web.StreamResponse:
-        _refuse_what_is_no_request(call.request)
+    def _answer_at_once(self, call: Call) -> bool:
+        """Take the straight way, without a task, if nothing has to be waited for on it.
+
+        It is open to a request that is whole, for the only upstream, on a connection that is open;
+        not to what may be repeated on another connection.
+        """
+        upstreams = self._upstreams
+        if upstreams.route_by_model or not call.upload.complete or call.is_repeatable:
+            return False
+        upstream = upstreams.first
+        if self._plain.compares(upstream.name):
+            return False
+        connection = upstream.pool.reuse()
+        if connection is None:
+            return False
+        call.exchange.upstream = upstream.name
+        call.keep_alive = call.keep_alive and not self._draining
+        try:
+            if self._may_inject(call, upstream):
+                _inject_whole(call, upstream)
+            forward_at_once(call, upstream, connection, self._limits, self._answered_at_once)
+        except Exception as error:  # noqa: BLE001 - whatever it is, others go on
+            connection.close()
+            self._ended(call, keep_alive=self._blame_ourselves(call, error))
+        return True
+
+    def _answered_at_once(
+        self, call: Call, upstream: Upstream, relay: Relay | None, failure: UpstreamError | None
+    ) -> None:
+        if relay is None:
+            self._ended(call, keep_alive=False)
+        elif failure is None:
+            self._ended(call, keep_alive=self._relayed(upstream, relay))
+        else:
+            self._ended(call, keep_alive=self._tell(call, failure))
+
+    async def _answer_in_time(self, call: Call) -> bool:
+        """Answer a request on whose way something has to be waited for; as `_answer`."""
+        try:
+            return await self._answer(call)
+        except RefusedError as refused:
+            return self._refuse(call, refused)
+        except UpstreamError as failure:
+            return self._tell(call, failure)
+        except BrokenUploadError as error:
+            if call.exchange.answered_at is not None:
+                _break_off(call.client)
+                return False
+            text = f"the request is malformed: {error}"
+            return self._refuse(call, RefusedError(400, text, "bad_request"))
+        except Exception as error:  # noqa: BLE001 - whatever it is, others go on
+            return self._blame_ourselves(call, error)
+
+    def _task_ended(self, call: Call, task: asyncio.Task[bool]) -> None:
+        """End a request whose task has; one that was cancelled may not even have begun."""
+        self._tasks.discard(task)
+        left = task.cancelled() or task.exception() is not None
+        self._ended(call, keep_alive=not left and task.result())
+
+    async def _answer(self, call: Call) -> bool:
+        """Route, inject, forward; return whether the connection stays open."""
         upstream = await self._route(call)
         if upstream is None:
             call.exchange.ending = Ending.COMPLETE
@@ -129,21 +168,29 @@ class Gateway:
             await self._inject(call, upstream)
             call.upload.take()
             relay = await forward(call, upstream, self._limits)
+        return self._relayed(upstream, relay)
+
+    def _relayed(self, upstream: Upstream, relay: Relay) -> bool:
+        """Learn from an answer; return whether the client's connection stays open."""
         if relay.usage_unasked is not None:
             upstream.usage_unasked = relay.usage_unasked
-        if call.protocol.writing_paused:
-            await call.protocol.until_taken()  # else answers could pile up behind a slow client
-        stays_open = relay.keep_alive and not self._draining
-        return self._relayed_and_open if stays_open else self._relayed_and_closed
+        return relay.keep_alive and not self._draining
+
+    def _ended(self, call: Call, *, keep_alive: bool) -> None:
+        """Count a request; its answer is out, or will never be."""
+        self.under_way -= 1
+        call.exchange.ended_at = self._loop.time()
+        call.client.answered(keep_alive=keep_alive)
+        self._on_exchange(call.exchange)
 
     async def _route(self, call: Call) -> Upstream | None:
         """Choose the upstream; `None` for the list of all their models."""
         if not self._upstreams.route_by_model:
             return self._upstreams.first
-        model = model_in_query(call.request.raw_path)
+        model = model_in_query(call.request.target)
         if model is None and call.exchange.endpoint == MODELS and call.request.method == "GET":
             return None
-        if model is None and not call.upload.complete:
+        if model is None and call.upload.is_announced:
             await self._collect(call, None)
             model = model_in_body(call.upload.begun)
         upstream = self._upstreams.serving(model)
@@ -166,13 +213,14 @@ class Gateway:
         holdout = self._plain.holdouts.get(upstream.name)
         if holdout is None or not exchange.completion:
             return None
-        if not holdout.draws(call.request.headers.get(holdout.header)):
+        conversation = call.request.headers.get(holdout.header.lower().encode())
+        if not holdout.draws(None if conversation is None else conversation.decode(*AS_CAME)):
             return None
         if not await self._collect(call, self._limits.body_bytes) or not call.upload.begun:
             return None
         body, plain = call.upload.begun, holdout.plain
         if not holdout.is_proven:
-            self._plain.prove(holdout, exchange.endpoint, Replayable(call.request.raw_path, body))
+            self._plain.prove(holdout, exchange.endpoint, Replayable(call.request.target, body))
             return None
         exchange.upstream, exchange.held_out_of = plain.name, upstream.name
         exchange.asked_model = model_in_body(body)
@@ -207,21 +255,22 @@ class Gateway:
         ):
             return
         if await self._collect(call, MOST_REPLAYED_BYTES):
-            call.exchange.replayable = Replayable(call.request.raw_path, call.upload.begun)
+            call.exchange.replayable = Replayable(call.request.target, call.upload.begun)
 
     async def _inject(self, call: Call, upstream: Upstream) -> None:
         """Ask for numbers that the server gives only on demand."""
-        injection, endpoint = upstream.injection, call.exchange.endpoint
-        if injection is None or not call.exchange.completion:
-            return
-        if endpoint not in injection.endpoints:
-            return
-        if not await self._collect(call, self._limits.body_bytes):
-            return
-        injected = inject(call.upload.begun, injection, endpoint, upstream.habits)
-        if injected is not None:
-            call.upload.replace(injected.body)
-            call.undo = injected.undo
+        if self._may_inject(call, upstream) and await self._collect(call, self._limits.body_bytes):
+            _inject_whole(call, upstream)
+
+    def _may_inject(self, call: Call, upstream: Upstream) -> bool:
+        injection = upstream.injection
+        exchange = call.exchange
+        return (
+            injection is not None
+            and exchange.completion
+            and exchange.endpoint in injection.endpoints
+            and injection.may_ask(upstream.habits)
+        )
 
     async def _collect(self, call: Call, limit: int | None) -> bool:
         before = self._loop.time()
@@ -238,34 +287,65 @@ class Gateway:
         ]
         return orjson.dumps({"object": "list", "data": models})
 
-    def _own(
-        self, call: Call, status: int, body: bytes, error: str | None, *, closes: bool = False
-    ) -> web.Response:
-        keep_alive = not (closes or self._draining)
-        return own_answer(call.exchange, status, body, error=error, keep_alive=keep_alive)
+    def _refuse(self, call: Call, refused: RefusedError) -> bool:
+        call.exchange.ending = Ending.COMPLETE
+        return self._own(call, refused.status, refused.body, refused.code)
+
+    def _tell(self, call: Call, failure: UpstreamError) -> bool:
+        """Tell the client that the upstream failed."""
+        call.exchange.ending = Ending.UPSTREAM_FAILED
+        call.exchange.failure = failure.reason
+        body = error_body(failure.status, str(failure), f"upstream_{failure.reason}")
+        return self._own(call, failure.status, body, failure.reason)
+
+    def _blame_ourselves(self, call: Call, error: Exception) -> bool:
+        # Not the error's text: it may hold a piece of what was sent.
+        where = "".join(traceback.format_tb(error.__traceback__))
+        _log.error("cannot answer a request: %s\n%s", type(error).__name__, where)
+        call.exchange.ending = Ending.COMPLETE
+        if call.exchange.answered_at is not None:
+            call.exchange.code = 500
+            _break_off(call.client)
+            return False
+        body = error_body(500, "a fault of its own; its log says more", "internal_error")
+        return self._own(call, 500, body, "internal_error")
+
+    def _own(self, call: Call, status: int, body: bytes, error: str | None) -> bool:
+        """Answer without an upstream; return whether the connection stays open."""
+        request = call.request
+        keep_alive = (
+            call.keep_alive
+            and call.upload.complete
+            and request.method != "CONNECT"
+            and not self._draining
+        )
+        call.exchange.code = status
+        call.client.write(
+            own_answer(
+                status,
+                body,
+                request_id=call.exchange.request_id,
+                error=error,
+                keep_alive=keep_alive,
+                http_1_0=request.version == HTTP_1_0,
+                to_head_request=request.method == "HEAD",
+            )
+        )
+        return keep_alive
 
 
-def _break_off(protocol: DataProtocol) -> None:
+def _inject_whole(call: Call, upstream: Upstream) -> None:
+    """Add to a request that is here as a whole."""
+    injection = upstream.injection
+    if injection is None:
+        return
+    injected = inject(call.upload.begun, injection, call.exchange.endpoint, upstream.habits)
+    if injected is not None:
+        call.upload.replace(injected.body)
+        call.undo = injected.undo
+
+
+def _break_off(client: DataProtocol) -> None:
     """Close without a clean end, so that nothing is written into the middle of an answer."""
-    if protocol.transport is not None:
-        protocol.transport.abort()
-
-
-def _refuse_what_is_no_request(request: web.BaseRequest) -> None:
-    path = request.raw_path
-    if request.method == "CONNECT" or not (path.startswith("/") or path == "*"):
-        raise RefusedError(
-            400,
-            "this is no forward proxy: send requests to it as to the server itself "
-            "(base URL http://HOST:PORT/v1), not through HTTP_PROXY",
-            "not_a_forward_proxy",
-        )
-    if request.version not in _VERSIONS:
-        raise RefusedError(505, "send the request in HTTP/1.1 or HTTP/1.0", "http_version")
-    headers = request.headers
-    if headers.get("Upgrade", "").lower() == "websocket":
-        raise RefusedError(501, "WebSocket connections are not forwarded", "no_websocket")
-    if headers.get("Transfer-Encoding", "chunked").lower() != "chunked":
-        raise RefusedError(
-            501, "the only transfer coding that is forwarded is chunked", "transfer_coding"
-        )
+    if client.transport is not None:
+        client.transport.abort()

@@ -1,4 +1,4 @@
-"""HTTP/1.1 as it comes from an upstream: the head of a response, and where its body ends.
+"""HTTP/1.1 as it comes from an upstream: the head of a response, and where a body ends.
 
 Source: RFC 9112. Strict where leniency would let one response run into another.
 """
@@ -18,6 +18,7 @@ MAX_CHUNK_LINE_BYTES = 16 * 1024
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: ([^\r\n\x00]*))?")
 _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\x00]*)")
+_WHOLE_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n\x00]*)?")
 
 _NOT_FORWARDED = frozenset(
@@ -41,7 +42,8 @@ _NOT_TO_DROP = frozenset((b"keep-alive", b"close", b"upgrade", b"te", b"content-
 
 _OF_FRAMING = frozenset((b"connection", b"content-length", b"transfer-encoding"))
 
-_MAX_LENGTH_DIGITS = 19
+MAX_LENGTH_DIGITS = 19
+"""A length has fewer."""
 
 
 class ProtocolError(Exception):
@@ -63,7 +65,7 @@ Field = tuple[bytes, bytes]
 
 @dataclass(slots=True)
 class Head:
-    """The head of a response."""
+    """The head of a response; but for the length, one may stand for others that are the same."""
 
     status: int
     reason: bytes
@@ -71,19 +73,53 @@ class Head:
     """In order, hop-by-hop ones left out, and a length that does not hold."""
     framing: Framing
     length: int
-    """Of the body, where `framing` is `LENGTH`."""
+    """As announced, 0 if it was not: that of the body where `framing` is `LENGTH`."""
     keep_alive: bool
     """Whether the upstream will take another request on this connection."""
+    content_type: bytes = b""
+    """What the body is, in lower case, maybe with parameters; empty if it is not said."""
+    is_event_stream: bool = False
+    """Whether the body is a stream of server-sent events."""
+    is_compressed: bool = False
+    """Whether the body has a coding of its own."""
+    has_request_id: bool = False
+    lines: bytes = b""
+    """Status line and `fields`, without the blank line; up to the value of a length."""
+    lines_after: bytes | None = None
+    """What follows the value of the length; `None` if there is no length."""
 
-    @property
-    def is_event_stream(self) -> bool:
-        """Whether the body is a stream of server-sent events."""
-        return self.content_type.startswith(b"text/event-stream")
+    def __post_init__(self) -> None:
+        names = [name.lower() for name, _ in self.fields]
+        before = [b"HTTP/1.1 %d %b\r\n" % (self.status, self.reason)]
+        after: list[bytes] = []
+        lines = before
+        for lowered, (name, value) in zip(names, self.fields, strict=True):
+            if lowered == b"content-length":
+                before.append(name + b": ")
+                lines = after
+                after.append(b"\r\n")
+                continue
+            lines.append(b"%b: %b\r\n" % (name, value))
+            if lowered == b"content-type" and not self.content_type:
+                self.content_type = value.lower()
+        self.lines = b"".join(before)
+        self.lines_after = b"".join(after) if after else None
+        self.is_event_stream = self.content_type.startswith(b"text/event-stream")
+        self.is_compressed = (self.get(b"content-encoding") or b"identity").lower() != b"identity"
+        self.has_request_id = b"x-request-id" in names
 
-    @property
-    def content_type(self) -> bytes:
-        """What the body is, in lower case, maybe with parameters; empty if it is not said."""
-        return (self.get(b"content-type") or b"").lower()
+    def with_length(self, length: int) -> bytes:
+        """Return status line and headers with a length, where there is one."""
+        if self.lines_after is None:
+            return self.lines
+        return b"%b%d%b" % (self.lines, length, self.lines_after)
+
+    def without_length(self) -> bytes:
+        """Return status line and headers without a length."""
+        if self.lines_after is None:
+            return self.lines
+        lines = self.lines[: self.lines.rindex(b"\r\n") + 2]
+        return lines + self.lines_after[2:]
 
     def get(self, name: bytes) -> bytes | None:
         """Return the first value of a header (its name in lower case)."""
@@ -173,7 +209,7 @@ def _framing(of_framing: dict[bytes, list[bytes]]) -> tuple[Framing, int]:
     if lengths is not None:
         if any(length != lengths[0] for length in lengths):
             raise ProtocolError("it sent two different Content-Length headers")
-        if not (lengths[0].isdigit() and len(lengths[0]) < _MAX_LENGTH_DIGITS):
+        if not (lengths[0].isdigit() and len(lengths[0]) < MAX_LENGTH_DIGITS):
             raise ProtocolError(f"its Content-Length is no number: {lengths[0][:40]!r}")
     if codings is not None:
         if [coding.strip().lower() for coding in codings] != [b"chunked"]:
@@ -218,6 +254,8 @@ class ChunkedBody:
         self._line = b""
         """The part of a framing line that has come."""
         self._in_trailer = False
+        self._is_between = True
+        """Whether the next byte is the first of a chunk's size."""
         self.ended = False
 
     def feed(self, data: bytes) -> tuple[int, bytes]:
@@ -226,6 +264,14 @@ class ChunkedBody:
         Raises:
             ProtocolError: The framing is broken.
         """
+        if self._is_between and (line := _WHOLE_CHUNK_SIZE.match(data)) is not None:
+            # One chunk that is all there: most events of a stream.
+            start, size = line.end(), int(line[1], 16)
+            if size and start + size + 2 == len(data) and data.endswith(b"\r\n"):
+                return len(data), data[start:-2]
+        return self._feed(data)
+
+    def _feed(self, data: bytes) -> tuple[int, bytes]:
         position, size = 0, len(data)
         payload: list[bytes] = []
         while position < size and not self.ended:
@@ -233,6 +279,7 @@ class ChunkedBody:
                 position = self._chunk(data, position, payload)
             else:
                 position = self._framing_line(data, position)
+        self._is_between = not (self._left or self._line or self._in_trailer)
         return position, payload[0] if len(payload) == 1 else b"".join(payload)
 
     def _chunk(self, data: bytes, position: int, payload: list[bytes]) -> int:
@@ -272,10 +319,10 @@ class ChunkedBody:
 Body = LengthBody | CloseBody | ChunkedBody
 
 
-def body_of(head: Head) -> Body:
-    """Return the reader of a response's body."""
+def body_of(head: Head, length: int) -> Body:
+    """Return the reader of a response's body; `length` is what its head announces."""
     if head.framing is Framing.CHUNKED:
         return ChunkedBody()
     if head.framing is Framing.CLOSE:
         return CloseBody()
-    return LengthBody(head.length if head.framing is Framing.LENGTH else 0)
+    return LengthBody(length if head.framing is Framing.LENGTH else 0)

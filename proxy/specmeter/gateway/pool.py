@@ -82,7 +82,8 @@ class Pool:
         if self._closed or not connection.reusable or not connection.is_open:
             connection.close()
             return
-        connection.resume_reading()  # else nobody would, and its next answer never came
+        if connection.reading_paused:
+            connection.resume_reading()  # else nobody would, and its next answer never came
         loop = self._loop
         connection.idle_since = loop.time()
         self._idle.append(connection)

@@ -1,133 +1,187 @@
-"""The client's side of the data listener: aiohttp's server, told how to speak to our clients."""
+"""One client's connection: its requests are answered one after the other, in order."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, cast
 
-from aiohttp import StreamReader, web
-from aiohttp.web_protocol import RequestHandler, _ErrInfo
-
+from specmeter.gateway.answers import own_answer
 from specmeter.gateway.failures import error_body
+from specmeter.gateway.incoming import BadRequestError, Request, RequestParser
+from specmeter.gateway.upload import Upload
 
 if TYPE_CHECKING:
     from specmeter.gateway.relay import Relay
 
-KEEPALIVE_SECONDS = 75.0
-"""How long a client's idle connection is kept."""
-
-MAX_HEADER_BYTES = 64 * 1024
-"""The longest request line or single header."""
-
-_POLL_SECONDS = 0.01
+MAX_WAITING_REQUESTS = 16
+"""How many requests of a client that sends without waiting are taken before it has to."""
 
 
-class DataProtocol(RequestHandler):
+class Owner(Protocol):
+    """What a client's connection belongs to."""
+
+    loop: asyncio.AbstractEventLoop
+
+    def answer(self, request: Request, upload: Upload, client: DataProtocol) -> None:
+        """Begin to answer a request; `client.answered` is called once that has ended."""
+
+    def count_bad_request(self, status: int) -> None:
+        """Count what was no request."""
+
+    def opened(self, client: DataProtocol) -> None:
+        """A client has connected."""
+
+    def closed(self, client: DataProtocol) -> None:
+        """Its connection is gone, and nothing is done for it any more."""
+
+
+class DataProtocol(asyncio.Protocol):
     """One client's connection."""
 
-    def __init__(self, *args: Any, on_bad_request: Callable[[], None], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._on_bad_request = on_bad_request
-        self._body: StreamReader | None = None
-        """The body of the last request that came."""
+    def __init__(self, owner: Owner) -> None:
+        self.loop = owner.loop
+        self._owner = owner
+        self._parser = RequestParser(self)
+        self._bad: BadRequestError | None = None
+        """What came after the last request and was none."""
+        self._reading_paused = False
+        self.transport: asyncio.Transport | None = None
+        self.writing_paused = False
+        """Whether the client is slow to take what was written."""
         self.busy = False
         """Whether a request is being answered."""
         self.relay: Relay | None = None
         """The answer that is being handed on."""
+        self.on_left: Callable[[], object] | None = None
+        """Ends the answer that is under way: there is nobody to take it."""
+        self.ends = False
+        """Whether it is being closed, and nothing more is taken from it."""
+        self.since = owner.loop.time()
+        """When it was opened, last got its answer, or began to end (on the loop's clock)."""
+        self.head_since: float | None = None
+        """When the first part of a head came whose rest has not."""
 
     @property
     def is_idle(self) -> bool:
         """Whether it may be closed without cutting anybody off."""
-        return not self.busy and not self._messages
+        return not (self.busy or self._parser.requests)
+
+    # What comes.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self.transport = cast("asyncio.Transport", transport)
+        if (plug := transport.get_extra_info("socket")) is not None:
+            plug.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._owner.opened(self)
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sent."""
-        super().data_received(data)
-        if not self._messages:
+        if self.ends:
             return
-        message, body = self._messages[-1]
-        if not isinstance(message, _ErrInfo):
-            self._body = body
-        elif self._body is not None and not self._body.is_eof():
-            # Who reads this body would wait for the rest: aiohttp tells of the fault only later.
-            self._body.set_exception(web.RequestPayloadError(_first_line(message.message)))
-            self._body.feed_eof()
+        parser = self._parser
+        try:
+            parser.feed(data)
+        except BadRequestError as error:
+            self._bad = error
+        if not parser.in_head:
+            self.head_since = None
+        elif self.head_since is None:
+            self.head_since = self.loop.time()
+        if not self.busy:
+            self._advance()
+        if len(parser.requests) > MAX_WAITING_REQUESTS:
+            self.pause_reading()
 
-    async def until_taken(self) -> None:
-        """Wait until the client has taken most of what was written, or is gone."""
-        with contextlib.suppress(ConnectionError):
-            await self._drain_helper()
+    def eof_received(self) -> None:
+        """Take a client that will send no more for one that has left."""
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
+        """End what was under way."""
+        self.transport = None
+        if self.on_left is not None:
+            self.on_left()
+        if not self.busy:
+            self._owner.closed(self)
+
+    def pause_reading(self) -> None:
+        """Let the client wait."""
+        if self.transport is not None and not self._reading_paused:
+            self._reading_paused = True
+            self.transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Go on after `pause_reading`."""
+        if self.transport is not None and self._reading_paused:
+            self._reading_paused = False
+            self.transport.resume_reading()
+
+    # What goes.
+
+    def write(self, data: bytes) -> None:
+        """Write; bytes for a client that has left are dropped."""
+        if self.transport is not None:
+            self.transport.write(data)
+
+    def pause_writing(self) -> None:
+        """Note that the client is slow to take what was written."""
+        self.writing_paused = True
 
     def resume_writing(self) -> None:
-        """The client has caught up: let the upstream go on."""
-        super().resume_writing()
+        """The client has caught up: go on."""
+        self.writing_paused = False
         if self.relay is not None:
             self.relay.on_client_ready()
+        self._advance()
 
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        """Answer what is no HTTP, or a fault of our own, in OpenAI's shape."""
-        if status >= 500 or exc is None:  # noqa: PLR2004
-            return super().handle_error(request, status, exc, message)
-        self._on_bad_request()
-        told = f"the request is malformed: {_first_line(message)}"
-        answer = web.Response(
-            status=status,
-            body=error_body(status, told, "bad_request"),
-            content_type="application/json",
-        )
-        answer.force_close()
-        return answer
+    def answered(self, *, keep_alive: bool) -> None:
+        """The answer has ended; `keep_alive` if the client may get another one."""
+        self.busy = False
+        self.on_left = None
+        if self.transport is None:
+            self._owner.closed(self)
+            return
+        if not keep_alive:
+            self.end()
+            return
+        self.since = self.loop.time()
+        if self._reading_paused and len(self._parser.requests) <= MAX_WAITING_REQUESTS:
+            self.resume_reading()
+        if self._parser.requests or self._bad is not None:
+            self.loop.call_soon(self._advance)
 
+    def end(self) -> None:
+        """Close once all is written, in a way that lets the client read it to its end."""
+        transport = self.transport
+        if self.ends or transport is None or transport.is_closing():
+            return
+        self.ends = True
+        self.since = self.loop.time()
+        self._parser.requests.clear()
+        if self._parser.is_between_requests or not transport.can_write_eof():
+            transport.close()
+            return
+        # To close while something is unread would reset the connection, and that overtakes what
+        # is on its way to the client.
+        transport.write_eof()
+        self.resume_reading()
 
-def _first_line(message: str | None) -> str:
-    """Leave out the further lines: they repeat the client's bytes, and with them maybe a secret."""
-    return (message or "").strip().partition("\n")[0].rstrip(":")
+    def refuse(self, status: int, text: str) -> None:
+        """Answer what is no request, and close."""
+        self._owner.count_bad_request(status)
+        self.write(own_answer(status, error_body(status, text, "bad_request")))
+        self.end()
 
-
-class DataServer(web.Server):
-    """The data listener's server."""
-
-    def __init__(
-        self,
-        handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-        on_bad_request: Callable[[], None],
-    ) -> None:
-        # A handler has to learn at once that its client has left, not at its next write.
-        super().__init__(handler, handler_cancellation=True)
-        self._on_bad_request = on_bad_request
-
-    def __call__(self) -> DataProtocol:
-        """Make the protocol of a new connection."""
-        return DataProtocol(
-            self,
-            loop=self._loop,
-            on_bad_request=self._on_bad_request,
-            access_log=None,
-            auto_decompress=False,
-            keepalive_timeout=KEEPALIVE_SECONDS,
-            max_line_size=MAX_HEADER_BYTES,
-            max_field_size=MAX_HEADER_BYTES,
-        )
-
-    async def drain(self) -> None:
-        """Close what is idle, and wait until the rest has its answer and is closed."""
-        for connection in self.connections:
-            if isinstance(connection, DataProtocol) and connection.is_idle:
-                connection.force_close()
-        while self._connections:  # noqa: ASYNC110 - aiohttp tells nobody when the last one ends
-            await asyncio.sleep(_POLL_SECONDS)
-
-    async def cut_off(self) -> None:
-        """Close every connection at once, and wait until its handler has ended."""
-        for transport in self._connections.values():
-            transport.abort()
-        while self._connections:  # noqa: ASYNC110 - aiohttp tells nobody when the last one ends
-            await asyncio.sleep(_POLL_SECONDS)
+    def _advance(self) -> None:
+        """Go on to the next request, unless the client is slow to take the last answer."""
+        requests = self._parser.requests
+        while not (self.busy or self.writing_paused or self.ends) and self.transport is not None:
+            if requests:
+                self.busy = True
+                self._owner.answer(*requests.popleft(), self)
+            elif self._bad is not None:
+                self.refuse(400, f"the request is malformed: {self._bad}")
+            else:
+                return

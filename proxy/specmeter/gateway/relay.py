@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,7 +15,8 @@ from specmeter.gateway.body_filter import BodyFilter
 from specmeter.gateway.connection import Connection
 from specmeter.gateway.exchange import Ending, Exchange
 from specmeter.gateway.failures import UpstreamError
-from specmeter.gateway.http1 import Field, Framing, Head
+from specmeter.gateway.http1 import Framing, Head
+from specmeter.gateway.request import AS_CAME
 from specmeter.gateway.stream_filter import Filter, StreamFilter
 from specmeter.transcript import Transcript, Unread
 
@@ -24,18 +26,15 @@ HOLDOUT_HEADER = b"x-specmeter-holdout"
 JSON_LINES = b"application/x-ndjson"
 JSON = b"application/json"
 OK = 200
-_LENGTH = b"content-length"
-_CHUNKED: Field = (b"Transfer-Encoding", b"chunked")
+_CHUNKED = b"Transfer-Encoding: chunked\r\n"
 
 
 class Client(Protocol):
     """The connection to a client."""
 
     transport: asyncio.Transport | None
-
-    @property
-    def writing_paused(self) -> bool:
-        """Whether the client is slow to take what was written."""
+    writing_paused: bool
+    """Whether the client is slow to take what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +49,8 @@ class Relay:
     """Receives one answer for one client.
 
     In the common case a piece costs one write and one append: the upstream's framing is passed
-    on as it is. `finished` is set when the answer has ended, with an `UpstreamError` if there
-    was none.
+    on as it is. `on_finished` is called when the answer has ended, with an `UpstreamError` if
+    there was none.
     """
 
     def __init__(
@@ -64,6 +63,7 @@ class Relay:
         http_1_0: bool,
         keep_alive: bool,
         undo: Undo | None,
+        on_finished: Callable[[Relay, UpstreamError | None], None],
     ) -> None:
         self._client = client
         self._connection = connection
@@ -79,6 +79,8 @@ class Relay:
         self._rechunk = False
         self._waiting: Head | None = None
         """A head that waits until the length of its body is known."""
+        self._announced: int | None = None
+        """The length that it had."""
         self._ends_by_closing = False
         """Whether the client can tell the answer's end only by the connection's."""
         self._unsent_head = b""
@@ -86,54 +88,64 @@ class Relay:
         self.begun = False
         """Whether the client gets this answer, and no other."""
         self.keep_alive = keep_alive
-        self.finished: asyncio.Future[None] = self._loop.create_future()
+        self._on_finished = on_finished
 
-    def on_head(self, head: Head) -> None:
+    def on_head(self, head: Head, length: int) -> None:
         """Send the head on, unless the length that it announces is to change."""
         exchange = self.exchange
-        exchange.answered_at = self._loop.time()
+        exchange.answered_at = self._connection.last_active
         exchange.code = head.status
-        self._watch(head)
+        if exchange.completion and head.status == OK:
+            self._watch(head)
         self.begun = True
-        if isinstance(self._filter, BodyFilter) and head.framing is Framing.LENGTH:
+        if self._filter is None:
+            self._send_head(head, length)
+        elif isinstance(self._filter, BodyFilter) and head.framing is Framing.LENGTH:
             self._waiting = head
+            self._announced = length
             self._as_sent = False
         else:
-            self._send_head(head)
+            self._send_reframed(head)
 
-    def _send_head(self, head: Head, length: int | None = None) -> None:
-        """Send the head on, and decide how the body goes; `length` is that of a changed one."""
-        exchange = self.exchange
-        fields = list(head.fields)
-        untouched = self._filter is None
-        if length is not None:
-            fields = [_with_length(field, length) for field in fields]
-        elif untouched and head.framing is Framing.CLOSE:
+    def _send_head(self, head: Head, length: int) -> None:
+        """Send the head of an answer whose body goes as it comes."""
+        if head.framing is not Framing.CHUNKED:
+            self._ends_by_closing = head.framing is Framing.CLOSE
+            self._send_lines(head, head.with_length(length))
+        elif self._http_1_0:
+            self._send_reframed(head)
+        else:
+            self._send_lines(head, head.lines + _CHUNKED)
+
+    def _send_reframed(self, head: Head) -> None:
+        """Send the head of an answer whose body gets a framing of our own."""
+        self._as_sent = False
+        lines = head.without_length()
+        if self._http_1_0:
             self._ends_by_closing = True
-        elif untouched and head.framing is Framing.CHUNKED and not self._http_1_0:
-            fields.append(_CHUNKED)
-        elif not untouched or head.framing is Framing.CHUNKED:
-            self._as_sent = False
-            fields = [field for field in fields if field[0].lower() != _LENGTH]
-            if self._http_1_0:
-                self._ends_by_closing = True
-            else:
-                self._rechunk = True
-                fields.append(_CHUNKED)
+        else:
+            self._rechunk = True
+            lines += _CHUNKED
+        self._send_lines(head, lines)
+
+    def _send_lines(self, head: Head, lines: bytes) -> None:
+        exchange = self.exchange
+        if not head.has_request_id:
+            lines += b"x-request-id: %b\r\n" % exchange.request_id.encode(*AS_CAME)
         self.keep_alive = self.keep_alive and not self._ends_by_closing
-        if head.get(b"x-request-id") is None:
-            fields.append((b"x-request-id", exchange.request_id.encode("utf-8", "surrogateescape")))
         if exchange.held_out_of:
-            fields.append((HOLDOUT_HEADER, exchange.upstream.encode()))
-        self._unsent_head = _head_bytes(head, fields, self._http_1_0, self.keep_alive)
+            lines += b"%b: %b\r\n" % (HOLDOUT_HEADER, exchange.upstream.encode())
+        if not self.keep_alive:
+            lines += b"Connection: close\r\n"
+        elif self._http_1_0:
+            lines += b"Connection: keep-alive\r\n"
+        self._unsent_head = lines + b"\r\n"
         exchange.forwarded_at = self._loop.time()
 
     def _watch(self, head: Head) -> None:
-        """Begin to copy, and to filter, if the answer is a completion's."""
+        """Begin to copy a completion, and to filter it where something was asked for."""
         exchange = self.exchange
-        if not exchange.completion or head.status != OK:
-            return
-        if (head.get(b"content-encoding") or b"identity").lower() != b"identity":
+        if head.is_compressed:
             exchange.unread = Unread.COMPRESSED
             return
         limits = self._limits
@@ -159,13 +171,17 @@ class Relay:
 
     def on_body(self, raw: bytes, payload: bytes) -> None:
         """Send a piece on, then copy it."""
+        client = self._client
         if self._as_sent:
-            self._write(raw)
+            if self._unsent_head:
+                raw, self._unsent_head = self._unsent_head + raw, b""
+            if (transport := client.transport) is not None:
+                transport.write(raw)
         else:
             self._pass(payload if self._filter is None else self._filter.feed(payload))
-        if self._transcript is not None and payload:
-            self._transcript.append(payload, self._loop.time())
-        if self._client.writing_paused:
+        if payload and (transcript := self._transcript) is not None:
+            transcript.append(payload, self._connection.last_active)
+        if client.writing_paused:
             self._connection.pause_reading()
 
     def on_pause(self) -> None:
@@ -179,24 +195,26 @@ class Relay:
 
     def on_end(self) -> None:
         """End the client's answer."""
-        self._pass_rest()
-        if self._rechunk:
-            self._write(b"0\r\n\r\n")
+        if not self._as_sent:
+            self._pass_rest()
+            if self._rechunk:
+                self._write(b"0\r\n\r\n")
+        elif self._unsent_head:
+            self._write(b"")
         self.exchange.ending = Ending.COMPLETE
-        self._finish()
+        self._on_finished(self, None)
 
     def on_failure(self, failure: UpstreamError) -> None:
         """Break the client's answer off where the upstream's broke off."""
         self.keep_alive = False
         if not self.begun:
-            if not self.finished.done():
-                self.finished.set_exception(failure)
+            self._on_finished(self, failure)
             return
         self.exchange.ending = Ending.UPSTREAM_FAILED
         self.exchange.failure = failure.reason
-        self._pass_rest(self._waiting.length if self._waiting else None)
+        self._pass_rest(self._announced)
         self._break_off()
-        self._finish()
+        self._on_finished(self, None)
 
     def _break_off(self) -> None:
         """Close without a clean end: what is missing stays missing."""
@@ -214,7 +232,7 @@ class Relay:
             if not payload:
                 return
             head, self._waiting = self._waiting, None
-            self._send_head(head)  # the body is too long to be held: its length stays unknown
+            self._send_reframed(head)  # too long to be held: its length stays unknown
         self._write_payload(payload)
 
     def _pass_rest(self, length: int | None = None) -> None:
@@ -222,12 +240,8 @@ class Relay:
         rest = b"" if self._filter is None else self._filter.flush()
         if self._waiting is not None:
             head, self._waiting = self._waiting, None
-            self._send_head(head, len(rest) if length is None else length)
+            self._send_lines(head, head.with_length(len(rest) if length is None else length))
         self._write_payload(rest)
-
-    def _finish(self) -> None:
-        if not self.finished.done():
-            self.finished.set_result(None)
 
     def _write(self, data: bytes) -> None:
         if self._unsent_head:
@@ -241,18 +255,3 @@ class Relay:
             self._write(b"%x\r\n%b\r\n" % (len(payload), payload))
         else:
             self._write(payload)
-
-
-def _with_length(field: Field, length: int) -> Field:
-    return (field[0], b"%d" % length) if field[0].lower() == _LENGTH else field
-
-
-def _head_bytes(head: Head, fields: list[Field], http_1_0: bool, keep_alive: bool) -> bytes:
-    lines = [b"HTTP/1.1 %d %b\r\n" % (head.status, head.reason)]
-    lines += [b"%b: %b\r\n" % field for field in fields]
-    if not keep_alive:
-        lines.append(b"Connection: close\r\n")
-    elif http_1_0:
-        lines.append(b"Connection: keep-alive\r\n")
-    lines.append(b"\r\n")
-    return b"".join(lines)

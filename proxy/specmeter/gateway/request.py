@@ -12,35 +12,24 @@ from specmeter.config import Target
 from specmeter.gateway.http1 import Field, end_to_end
 
 _OURS = frozenset((b"host", b"content-length", b"expect", b"x-request-id"))
-_AS_CAME = ("utf-8", "surrogateescape")
-"""How aiohttp decodes what a client sent, so that the same bytes go out."""
+AS_CAME = ("utf-8", "surrogateescape")
+"""How the bytes of a client become text, so that the same bytes go out."""
 
 
-def request_head(
-    method: str,
-    path: str,
-    fields: Iterable[Field],
-    target: Target,
-    *,
-    request_id: str,
-    body_length: int | None,
-    chunked: bool,
-    identity: bool,
+def request_start(
+    method: str, path: str, fields: Iterable[Field], target: Target, *, identity: bool
 ) -> bytes:
-    """Return the head of the request that an upstream gets.
+    """Return what begins the request that an upstream gets, up to the framing of its body.
 
     Args:
         method: As the client sent it.
         path: The target, verbatim.
         fields: The client's headers.
         target: Where it goes.
-        request_id: For `x-request-id`.
-        body_length: The length to announce; `None` announces none.
-        chunked: Whether the body goes in chunks.
         identity: Whether to ask for an answer that is not compressed.
     """
     lines = [
-        f"{method} {target.prefix}{path} HTTP/1.1\r\nHost: {target.authority}\r\n".encode(*_AS_CAME)
+        f"{method} {target.prefix}{path} HTTP/1.1\r\nHost: {target.authority}\r\n".encode(*AS_CAME)
     ]
     for name, value in end_to_end(fields):
         lowered = name.lower()
@@ -49,12 +38,23 @@ def request_head(
         lines.append(b"%b: %b\r\n" % (name, value))
     if identity:
         lines.append(b"Accept-Encoding: identity\r\n")
-    if chunked:
-        lines.append(b"Transfer-Encoding: chunked\r\n")
-    elif body_length is not None:
-        lines.append(b"Content-Length: %d\r\n" % body_length)
-    lines.append(b"x-request-id: %b\r\n\r\n" % request_id.encode(*_AS_CAME))
     return b"".join(lines)
+
+
+def request_end(request_id: str, *, body_length: int | None, chunked: bool) -> bytes:
+    """Return the rest of the head.
+
+    Args:
+        request_id: For `x-request-id`.
+        body_length: The length to announce; `None` announces none.
+        chunked: Whether the body goes in chunks.
+    """
+    end = b"x-request-id: %b\r\n\r\n" % request_id.encode(*AS_CAME)
+    if chunked:
+        return b"Transfer-Encoding: chunked\r\n" + end
+    if body_length is not None:
+        return b"Content-Length: %d\r\n%b" % (body_length, end)
+    return end
 
 
 class RequestIds:

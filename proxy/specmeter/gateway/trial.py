@@ -37,12 +37,13 @@ class Trial:
         self._connection = connection
         self._patience = patience
         self._head: Head | None = None
+        self._length = 0
         self._begun = False
         self._waiting = connection.loop.call_later(patience.seconds, self._give_up)
 
-    def on_head(self, head: Head) -> None:
+    def on_head(self, head: Head, length: int) -> None:
         """Keep the head back; decline an error."""
-        self._head = head
+        self._head, self._length = head, length
         if head.status != OK:
             self._waiting.cancel()
             self._connection.fail(Reason.DECLINED, f"answered HTTP {head.status}.")
@@ -77,7 +78,7 @@ class Trial:
         self._begun = True
         self._waiting.cancel()
         self._patience.on_begun()
-        self._receiver.on_head(self._head)
+        self._receiver.on_head(self._head, self._length)
 
     def _give_up(self) -> None:
         seconds = self._patience.seconds
