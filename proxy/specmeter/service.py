@@ -18,12 +18,14 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 
 from specmeter import __version__
 from specmeter.admin import admin_app
+from specmeter.api.summary import Teller
 from specmeter.config import Address, Settings
 from specmeter.errors import StartupError
 from specmeter.gateway.failures import FAILURES
 from specmeter.gateway.gateway import Gateway
 from specmeter.gateway.protocol import DataServer
 from specmeter.gateway.relay import Limits
+from specmeter.history.history import History
 from specmeter.learning import Learning
 from specmeter.meter.meter import Meter
 from specmeter.meter.plain_meter import PlainMeter
@@ -59,12 +61,17 @@ class Service:
         self._scraper = Scraper(
             self.upstreams.all, settings.scrape_seconds, settings.position_limit, self.registry
         )
-        self.observers = list(observers)
+        history = History()
+        self.observers = [history.take, *observers]
         self.learning = Learning(self.upstreams.all, settings.state_file)
         self._plain = PlainTraffic(self.upstreams, self.learning, PlainMeter(self.registry))
+        self._teller = Teller(
+            self.upstreams, self.learning.estimator, history, lambda: self.data_url, time.time
+        )
         self._recorder = Recorder(
             *(self.upstreams, self._meter, self._probe, self.learning, self._plain),
             observers=self.observers,
+            on_missed=history.miss,
         )
         self._followers = [self._follower(one) for one in self.upstreams.all if one.settings.log]
         self._gateway = Gateway(
@@ -164,7 +171,9 @@ class Service:
 
     async def _listen_admin(self, address: Address) -> str:
         self._admin = web.AppRunner(
-            admin_app(self.registry, self.upstreams), access_log=None, shutdown_timeout=1.0
+            admin_app(self.registry, self.upstreams, self._teller),
+            access_log=None,
+            shutdown_timeout=1.0,
         )
         await self._admin.setup()
         with _told_plainly("admin", address):
@@ -199,7 +208,8 @@ async def _run(settings: Settings) -> None:
     for upstream in service.upstreams.all:
         _log.info("upstream %s is %s", upstream.name, upstream.target.base_url)
     _log.info(
-        "point clients at %s/v1; metrics are at %s/metrics", service.data_url, service.admin_url
+        "point clients at %s/v1; see it live at %s, metrics are at %s/metrics",
+        *(service.data_url, service.admin_url, service.admin_url),
     )
     await stopping.wait()
     _log.info("stopping: running answers have %g s", settings.drain_seconds)
