@@ -89,27 +89,28 @@ export class TimeChart {
       high = Math.max(high, Math.min(Math.max(...ends.map((end) => end[1])), 1.5 * high));
       low = Math.min(low, Math.max(Math.min(...ends.map((end) => end[0])), 0.5 * low));
     }
-    if (known(spec.reference)) {
-      low = Math.min(low, spec.reference);
-      high = Math.max(high, spec.reference);
+    const anchor = spec.bars || spec.floor ? 0 : spec.reference;
+    if (known(anchor)) {
+      low = Math.min(low, anchor);
+      high = Math.max(high, anchor);
     }
     if (spec.most) return [0, spec.most];
-    if (spec.floor) low = 0;
     const room = (high - low || Math.abs(high) || 1) * 0.08;
-    return [spec.floor || (spec.bars && low === 0) ? low : low - room, high === 0 && spec.bars ? high : high + room];
+    const isEnd = (value) => value === 0 && anchor === 0;
+    return [isEnd(low) ? 0 : low - room, isEnd(high) ? 0 : high + room];
   }
 
   axes(low, high) {
     const { x, y, width, height, from, to } = this.scale;
     const parts = [];
-    const values = ticks(low, high, 4);
+    const values = ticks(low, high, Math.max(2, height / 48));
     for (const tick of values) {
       parts.push(
         svg("line", { x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick), class: "grid" }),
         svg("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, `${tickText(tick, values)}${this.spec.unit ?? ""}`),
       );
     }
-    for (const at of timeTicks(from, to, Math.max(2, width / 90))) {
+    for (const at of timeTicks(from, to, width / 62)) {
       if (x(at) > LEFT + 12 && x(at) < width - 18) {
         parts.push(svg("text", { x: x(at), y: height - 6, "text-anchor": "middle" }, clock(at, false)));
       }

@@ -14,7 +14,7 @@ export function showVerdict(element, model, upstream, summary) {
   const [words, facts, advice] = element.children;
   const speedup = numbers.speedup;
   showWhenChanged(words, [verdict, speedup, upstream.name, model.model, summary.range], () => [
-    el("p", { class: "subject" }, name(upstream.name), " · ", name(model.model), `, last ${RANGE_WORDS[summary.range]}`),
+    el("p", { class: "subject" }, name(upstream.name), " · ", name(model.model), `, in the last ${RANGE_WORDS[summary.range]}`),
     el("p", { class: "headline" }, el("span", { class: "mark", "aria-hidden": "true" }, MARKS[verdict.kind] ?? "○"), verdict.headline),
     isCompared(verdict) && speedup?.low !== undefined ? scale(speedup) : null,
     el("p", { class: "sentence" }, clean(verdict.sentence)),
