@@ -61,17 +61,21 @@ class Service:
         self._scraper = Scraper(
             self.upstreams.all, settings.scrape_seconds, settings.position_limit, self.registry
         )
-        history = History()
-        self.observers = [history.take, *observers]
+        self.history = History()
+        self.observers = [self.history.take, *observers]
         self.learning = Learning(self.upstreams.all, settings.state_file)
         self._plain = PlainTraffic(self.upstreams, self.learning, PlainMeter(self.registry))
         self._teller = Teller(
-            self.upstreams, self.learning.estimator, history, lambda: self.data_url, time.time
+            self.upstreams,
+            self.learning.estimator,
+            self.history,
+            data_url=lambda: self.data_url,
+            clock=time.time,
         )
         self._recorder = Recorder(
             *(self.upstreams, self._meter, self._probe, self.learning, self._plain),
             observers=self.observers,
-            on_missed=history.miss,
+            on_missed=self.history.miss,
         )
         self._followers = [self._follower(one) for one in self.upstreams.all if one.settings.log]
         self._gateway = Gateway(

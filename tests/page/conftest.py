@@ -31,5 +31,5 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest.fixture
 def look(browser: Browser) -> Callable[..., AbstractAsyncContextManager[Look]]:
-    """Open a page: `async with look(url, width, scheme) as page`."""
+    """Give what opens a page for the length of a block."""
     return partial(looking, browser)

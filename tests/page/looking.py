@@ -29,7 +29,8 @@ _OVERFLOWING = """() => {
     return isSeen && (box.right > wide + 1 || box.left < -1) && !scrolls(element);
   });
   const page = document.documentElement.scrollWidth > wide ? ["the page"] : [];
-  return [...page, ...out.map((one) => `${one.tagName} ${one.id || one.className.baseVal || one.className}`)];
+  const named = (one) => one.id || one.className.baseVal || one.className;
+  return [...page, ...out.map((one) => `${one.tagName} ${named(one)}`)];
 }"""
 
 

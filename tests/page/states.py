@@ -6,6 +6,7 @@ Used by the tests of the page and by `make screenshots`.
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,11 +14,14 @@ from dataclasses import dataclass
 import aiohttp
 
 from specmeter.config import Settings, Upstream
-from specmeter.learning import PlainCompletion
 from specmeter.meter.completion import Completion
 from specmeter.service import Service
-from specmeter.speedup.baseline import Source
+from specmeter.speedup.interval import Verdict
+from tests.real.page import Page
 from tests.real.proxy import until
+
+_LEAST = 10
+"""Turns of which five go into the first baseline."""
 
 _CODE = "def area(r):\n    return r*r\n"
 PLAIN = "plain"
@@ -52,18 +56,12 @@ async def proxy(*upstreams: Upstream) -> AsyncIterator[Shown]:
         await service.stop()
 
 
-def upstream(url: str, name: str, **more: object) -> Upstream:
-    """Return a llama.cpp server whose model goes by the name of the upstream."""
-    return Upstream(url=url, name=name, models=(f"smollm2-{name}",), **more)  # type: ignore[arg-type]
-
-
-async def ask(shown: Shown, name: str, *, times: int = 1, tokens: int = 48) -> None:
+async def ask(shown: Shown, *, times: int = 1, tokens: int = 48) -> None:
     """Ask for completions of repeated code, one after the other, every other one streamed."""
     async with aiohttp.ClientSession() as client:
         for turn in range(times):
             function = _CODE.replace("area", f"area{turn}")
             body = {
-                "model": f"smollm2-{name}",
                 "messages": [{"role": "user", "content": "Repeat this:\n" + function * 6}],
                 "max_tokens": tokens,
                 "temperature": 0,
@@ -83,28 +81,57 @@ async def ask(shown: Shown, name: str, *, times: int = 1, tokens: int = 48) -> N
 
 @asynccontextmanager
 async def compared(
-    plain_url: str, url: str, name: str, *, times: int, tokens: int = 48
+    plain_url: str, url: str, name: str, *, most: int = 24, tokens: int = 48
 ) -> AsyncIterator[Shown]:
-    """Run a drafting server beside a plain one that is asked the same, as a shadow would."""
-    drafting = upstream(url, name, plain=PLAIN, method=name)
-    async with proxy(upstream(plain_url, PLAIN), drafting) as shown:
-        service = shown.service
-        plain, spec = service.upstreams.all
+    """Run a drafting server whose requests are replayed on a plain one.
 
-        def learn(done: Completion) -> None:
-            if done.upstream == PLAIN:
-                replay = PlainCompletion(
-                    reading=done.reading,
-                    in_flight=done.in_flight,
-                    build=plain.build,
-                    finished_at=done.finished_at,
-                )
-                service.learning.learn_plain(spec, f"smollm2-{name}", Source.SHADOW, replay)
-
-        service.observers.append(learn)
-        await ask(shown, PLAIN, times=6, tokens=tokens)
-        await ask(shown, name, times=times, tokens=tokens)
+    Args:
+        plain_url: The plain server.
+        url: The drafting one.
+        name: How it drafts.
+        most: Requests are sent until it is clear which one is faster, but no more than so many.
+        tokens: Of each.
+    """
+    drafting = Upstream(
+        url=url, name=name, method=name, plain=PLAIN, shadow=1.0, shadow_per_minute=6000
+    )
+    async with proxy(Upstream(url=plain_url, name=PLAIN), drafting) as shown:
+        replays = _Replays(shown, name)
+        for turn in range(most):
+            await ask(shown, tokens=tokens)
+            await replays.wait_for(turn + 1)
+            if turn >= _LEAST and _is_clear(shown):
+                break
         yield shown
+
+
+def _is_clear(shown: Shown) -> bool:
+    (state,) = shown.service.learning.estimator.state(time.time())
+    return state.verdict in (Verdict.FASTER, Verdict.SLOWER)
+
+
+class _Replays:
+    """Replays that are done: waiting for each lets both servers meet the same machine."""
+
+    def __init__(self, shown: Shown, name: str) -> None:
+        self._url = f"{shown.admin_url}/metrics"
+        self._name = name
+
+    async def wait_for(self, count: int) -> None:
+        """Wait until there were so many.
+
+        Raises:
+            TimeoutError: There were not.
+        """
+        async with aiohttp.ClientSession() as client:
+
+            async def are_done() -> bool:
+                async with client.get(self._url) as response:
+                    page = Page(await response.text())
+                done = page.total("specmeter_shadow_replays_total", upstream=self._name)
+                return done >= count
+
+            await until(are_done, seconds=60)
 
 
 @asynccontextmanager
@@ -113,5 +140,5 @@ async def nothing_there() -> AsyncIterator[Shown]:
     with socket.socket() as taken:  # bound, so that nobody else gets it, but not listening
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        async with proxy(upstream(f"http://127.0.0.1:{port}", "gone")) as shown:
+        async with proxy(Upstream(url=f"http://127.0.0.1:{port}", name="gone")) as shown:
             yield shown

@@ -8,9 +8,12 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 import pytest_asyncio
 
+from specmeter.api.verdict import between, times
+from specmeter.config import Upstream
 from specmeter.demo.llama_server import LlamaServer
+from specmeter.speedup.interval import Sums, Verdict, speedup
 from tests.page.looking import SCHEMES, WIDTHS, Look, Scheme
-from tests.page.states import PLAIN, Shown, ask, compared, nothing_there, proxy, upstream
+from tests.page.states import PLAIN, Shown, ask, compared, nothing_there, proxy
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -18,11 +21,9 @@ Looking = Callable[..., AbstractAsyncContextManager[Look]]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def ngram_mod(
-    plain_llama: LlamaServer, ngram_mod_llama: LlamaServer
-) -> AsyncIterator[Shown]:
+async def ngram_mod(plain_llama: LlamaServer, ngram_mod_llama: LlamaServer) -> AsyncIterator[Shown]:
     """Draft from repeated text."""
-    async with compared(plain_llama.url, ngram_mod_llama.url, "ngram-mod", times=8) as shown:
+    async with compared(plain_llama.url, ngram_mod_llama.url, "ngram-mod") as shown:
         yield shown
 
 
@@ -31,30 +32,30 @@ async def draft_simple(
     plain_llama: LlamaServer, draft_simple_llama: LlamaServer
 ) -> AsyncIterator[Shown]:
     """Draft with the model itself."""
-    async with compared(plain_llama.url, draft_simple_llama.url, "draft-simple", times=8) as shown:
+    async with compared(plain_llama.url, draft_simple_llama.url, "draft-simple") as shown:
         yield shown
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def no_baseline(draft_simple_llama: LlamaServer) -> AsyncIterator[Shown]:
     """Draft, and have nothing to compare with."""
-    async with proxy(upstream(draft_simple_llama.url, "draft-simple")) as shown:
-        await ask(shown, "draft-simple", times=2, tokens=24)
+    async with proxy(Upstream(url=draft_simple_llama.url, name="draft-simple")) as shown:
+        await ask(shown, times=2, tokens=24)
         yield shown
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def plain(plain_llama: LlamaServer) -> AsyncIterator[Shown]:
     """Do not speculate."""
-    async with proxy(upstream(plain_llama.url, PLAIN)) as shown:
-        await ask(shown, PLAIN, times=2, tokens=24)
+    async with proxy(Upstream(url=plain_llama.url, name=PLAIN)) as shown:
+        await ask(shown, times=2, tokens=24)
         yield shown
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def no_traffic(plain_llama: LlamaServer) -> AsyncIterator[Shown]:
     """Have nothing to meter yet."""
-    async with proxy(upstream(plain_llama.url, PLAIN)) as shown:
+    async with proxy(Upstream(url=plain_llama.url, name=PLAIN)) as shown:
         yield shown
 
 
@@ -91,11 +92,20 @@ async def test_the_page_is_sound(shown: Shown, look: Looking, width: int, scheme
 async def test_ngram_mod_on_repeated_text(ngram_mod: Shown, look: Looking) -> None:
     """The verdict has its number, interval, baseline and count; each fraction adds up."""
     async with look(ngram_mod.admin_url) as page:
-        assert (await page.headline()).startswith(("▲\nFaster 1.", "▲Faster 1.", "▲ Faster 1."))
+        sums = sum((one.estimate.sums for one in ngram_mod.completions if one.estimate), Sums())
+        found = speedup(sums)
+        assert found is not None
+        assert found.interval is not None
+        word = {Verdict.FASTER: "Faster", Verdict.SLOWER: "Slower"}.get(found.verdict)
+        expected = "Cannot tell" if word is None else f"{word} {times(found.ratio)}"
+        assert expected in await page.headline()
         sentence = await page.text("#verdict .sentence")
-        assert "replayed on the plain server (shadow), over 8 completions" in sentence
+        low, high = found.interval.low, found.interval.high
+        assert times(found.ratio) in sentence
+        assert f"({between(low, high)})" in sentence
+        assert f"replayed on the plain server (shadow), over {sums.count} completions" in sentence
         assert "Baseline: shadow" in await page.text("#verdict .facts")
-        own = [one.reading for one in ngram_mod.completions if one.upstream == "ngram-mod"]
+        own = [one.reading for one in ngram_mod.completions]
         accepted = sum(one.accepted or 0 for one in own)
         drafted = sum(one.drafted or 0 for one in own)
         tokens, steps = (sum(x or 0 for x in xs) for xs in zip(
@@ -109,14 +119,12 @@ async def test_ngram_mod_on_repeated_text(ngram_mod: Shown, look: Looking) -> No
         assert f"{tokens / steps:.2f}" in output
 
 
-async def test_a_model_that_drafts_for_itself_is_slower(
-    draft_simple: Shown, look: Looking
-) -> None:
+async def test_a_model_that_drafts_for_itself_is_slower(draft_simple: Shown, look: Looking) -> None:
     """The page says slower although nearly every guess is right, and why: what a step takes."""
     async with look(draft_simple.admin_url) as page:
         assert "Slower 0." in await page.headline()
         assert await page.page.get_attribute("#verdict", "data-kind") == "slower"
-        own = [one.reading for one in draft_simple.completions if one.upstream != PLAIN]
+        own = [one.reading for one in draft_simple.completions]
         assert sum(x.accepted or 0 for x in own) > 0.8 * sum(x.drafted or 0 for x in own)
         facts = await page.text("#verdict .facts")
         assert "Time lost" in facts

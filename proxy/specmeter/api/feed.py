@@ -58,7 +58,7 @@ class Feed:
     """
 
     def __init__(
-        self, teller: Teller, clock: Callable[[], float], tick_seconds: float = 1.0
+        self, teller: Teller, clock: Callable[[], float], tick_seconds: float
     ) -> None:
         self._teller = teller
         self._clock = clock

@@ -37,9 +37,15 @@ class _FaultError(Exception):
         self.status = status
 
 
-def add_api(app: web.Application, teller: Teller) -> None:
-    """Add the API to an application; made within the loop it runs in."""
-    feed = Feed(teller, asyncio.get_running_loop().time)
+def add_api(app: web.Application, teller: Teller, tick_seconds: float = 1.0) -> None:
+    """Add the API to an application; made within the loop it runs in.
+
+    Args:
+        app: Gets the routes.
+        teller: What knows.
+        tick_seconds: How often an open page is sent something at most.
+    """
+    feed = Feed(teller, asyncio.get_running_loop().time, tick_seconds)
     api = _Api(teller, feed, Events(feed))
     for path, handler in (
         ("summary", api.summary),
