@@ -96,7 +96,7 @@ async def compared(
         url=url, name=name, method=name, plain=PLAIN, shadow=1.0, shadow_per_minute=6000
     )
     async with proxy(Upstream(url=plain_url, name=PLAIN), drafting) as shown:
-        replays = _Replays(shown, name)
+        replays = Replays(shown, name)
         for turn in range(most):
             await ask(shown, tokens=tokens)
             await replays.wait_for(turn + 1)
@@ -110,7 +110,7 @@ def _is_clear(shown: Shown) -> bool:
     return state.verdict in (Verdict.FASTER, Verdict.SLOWER)
 
 
-class _Replays:
+class Replays:
     """Replays that are done: waiting for each lets both servers meet the same machine."""
 
     def __init__(self, shown: Shown, name: str) -> None:

@@ -57,9 +57,7 @@ class Feed:
         tick_seconds: A rendering is used again for so long.
     """
 
-    def __init__(
-        self, teller: Teller, clock: Callable[[], float], tick_seconds: float
-    ) -> None:
+    def __init__(self, teller: Teller, clock: Callable[[], float], tick_seconds: float) -> None:
         self._teller = teller
         self._clock = clock
         self.tick_seconds = tick_seconds

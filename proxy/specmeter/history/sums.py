@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
+from operator import add
 
 from specmeter.history.counts import Counts
 
@@ -26,10 +27,7 @@ class Growing:
 
     def include(self, other: Growing) -> None:
         """Add another one's numbers."""
-        mine = self._numbers
-        for index, number in enumerate(other._numbers):
-            if number:
-                mine[index] += number
+        self._numbers = array("d", map(add, self._numbers, other._numbers))
 
     @property
     def counts(self) -> Counts:

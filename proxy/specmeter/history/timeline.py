@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -46,10 +46,12 @@ class Timeline:
     """Buckets of every range; time without completions takes no memory."""
 
     def __init__(self) -> None:
-        self._closed: dict[str, deque[Bucket]] = {
-            one.name: deque(maxlen=one.kept) for one in RANGES.values()
-        }
         self._open: OpenBucket | None = None
+        self._levels: dict[str, _Level] = {}
+        coarser: _Level | None = None
+        for one in reversed(RANGES.values()):
+            coarser = self._levels[one.name] = _Level(one, coarser)
+        self._finest = self._levels[_FINEST.name]
 
     def add(self, at: float, place: Place, numbers: Mapping[str, float]) -> None:
         """Add a completion.
@@ -60,13 +62,13 @@ class Timeline:
             numbers: What it adds.
         """
         bucket = self._open
-        start = at - at % _FINEST.step
+        start = _start(at, _FINEST)
         if bucket is None:
             bucket = self._open = OpenBucket(start)
         elif start > bucket.start or start < bucket.start - _TOLERATED:
-            self._close(bucket)
+            self._finest.take(bucket.closed())
             if start < bucket.start:
-                self._forget_after(start)
+                self._finest.forget_after(start)
             bucket = self._open = OpenBucket(start)
         bucket.add(place, numbers)
 
@@ -77,31 +79,61 @@ class Timeline:
             of: One of `RANGES`.
             now: Unix time.
         """
-        found = list(self._closed[of.name])
-        if self._open is not None:
-            latest = self._open.closed()
-            start = _start(latest.start, of)
-            merged = Bucket(start)
-            if found and found[-1].start == start:
-                merged.include(found.pop())
-            merged.include(latest)
-            found.append(merged)
+        level = self._levels[of.name]
+        found = list(level.closed)
+        for bucket in self._under_way(level):
+            start = _start(bucket.start, of)
+            if not found or found[-1].start != start or found[-1] is level.last_closed:
+                found.append(Bucket(start))
+            found[-1].include(bucket)
         oldest = _start(now, of) + of.step - of.span - of.trailing
         return [bucket for bucket in found if bucket.start >= oldest]
 
-    def _close(self, bucket: OpenBucket) -> None:
-        closed = bucket.closed()
-        for one in RANGES.values():
-            buckets, start = self._closed[one.name], _start(closed.start, one)
-            if not buckets or buckets[-1].start != start:
-                buckets.append(Bucket(start))
-            buckets[-1].include(closed)
+    def _under_way(self, level: _Level) -> Iterator[Bucket]:
+        """Yield what a level has not closed yet: its own, then that of the finer ones."""
+        finer = [one for one in self._levels.values() if one.of.step <= level.of.step]
+        yield from (one.current for one in finer if one.current is not None)
+        if self._open is not None:
+            yield self._open.closed()
 
-    def _forget_after(self, start: float) -> None:
-        """Forget what lies in the future since the clock was set back."""
-        for buckets in self._closed.values():
-            while buckets and buckets[-1].start > start:
-                buckets.pop()
+
+class _Level:
+    """The buckets of one range; those that are closed are handed on to the coarser one."""
+
+    def __init__(self, of: Range, coarser: _Level | None) -> None:
+        self.of = of
+        self.closed: deque[Bucket] = deque(maxlen=of.kept)
+        self.current: Bucket | None = None
+        self._coarser = coarser
+
+    @property
+    def last_closed(self) -> Bucket | None:
+        """The latest of those that are closed."""
+        return self.closed[-1] if self.closed else None
+
+    def take(self, bucket: Bucket) -> None:
+        """Add a bucket of the finer level."""
+        start = _start(bucket.start, self.of)
+        if self.current is not None and self.current.start != start:
+            self._close()
+        if self.current is None:
+            self.current = Bucket(start)
+        self.current.include(bucket)
+
+    def forget_after(self, start: float) -> None:
+        """Close what is under way, and forget what lies in the future: the clock was set back."""
+        self._close()
+        while self.closed and self.closed[-1].start > start:
+            self.closed.pop()
+        if self._coarser is not None:
+            self._coarser.forget_after(start)
+
+    def _close(self) -> None:
+        if self.current is not None:
+            self.closed.append(self.current)
+            if self._coarser is not None:
+                self._coarser.take(self.current)
+            self.current = None
 
 
 def _start(at: float, of: Range) -> float:

@@ -6,7 +6,8 @@ import argparse
 import os
 import time
 from collections.abc import Iterator
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -67,11 +68,17 @@ def run(args: argparse.Namespace) -> int:
         for line in _lines(summary):
             console.print(line, soft_wrap=True)
         return 0
+    with suppress(KeyboardInterrupt):
+        _go_on(address, args.range, console, summary)
+    return 0
+
+
+def _go_on(address: Address, range_: str, console: Console, summary: dict[str, Any]) -> NoReturn:
     with Live(_group(summary), console=console, screen=True, auto_refresh=False) as live:
         while True:
             time.sleep(_EVERY_SECONDS)
             try:
-                summary = summary_of(address, args.range)
+                summary = summary_of(address, range_)
             except StartupError as error:
                 live.update(Group(Text(str(error), style="bold red"), _group(summary)))
             else:
