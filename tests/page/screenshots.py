@@ -9,10 +9,10 @@ import argparse
 import asyncio
 import shutil
 import sys
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import aiohttp
@@ -37,24 +37,25 @@ def main() -> None:
     """Make the pictures as the command line says."""
     parser = argparse.ArgumentParser(prog="python -m tests.page.screenshots")
     parser.add_argument("--out", type=Path, default=Path("docs/images"), metavar="FOLDER")
-    parser.add_argument("--seconds", type=float, default=150.0, help="of traffic of each drafter")
+    parser.add_argument("--completions", type=int, default=40, help="of each drafter")
+    parser.add_argument("--tokens", type=int, default=128, help="of each completion, at most")
     parser.add_argument("--only", action="append", metavar="STATE", help="one state or several")
     args = parser.parse_args()
     states = {
         name: state
-        for name, state in _states(args.seconds).items()
+        for name, state in _states(args.completions, args.tokens).items()
         if not args.only or name in args.only
     }
     if not states:
-        sys.exit(f"--only: no such state; there are {', '.join(_states(0))}")
+        sys.exit(f"--only: no such state; there are {', '.join(_states(0, 0))}")
     args.out.mkdir(parents=True, exist_ok=True)
     asyncio.run(_all(states, args.out))
 
 
-def _states(seconds: float) -> dict[str, State]:
+def _states(completions: int, tokens: int) -> dict[str, State]:
     return {
-        "ngram-mod": partial(_compared, "ngram-mod", seconds),
-        "draft-simple": partial(_compared, "draft-simple", seconds),
+        "ngram-mod": partial(_compared, "ngram-mod", completions, tokens),
+        "draft-simple": partial(_compared, "draft-simple", completions, tokens),
         "no-baseline": partial(_alone, "draft-simple", 3),
         "off": partial(_alone, "none", 3),
         "no-traffic": partial(_alone, "none", 0),
@@ -74,6 +75,7 @@ async def _all(states: dict[str, State], out: Path) -> None:
         ):
             for name, state in states.items():
                 progress.update(task, description=name)
+                progress.refresh()
                 async with state() as shown:
                     await _pictures(browser, shown, out, name)
                 progress.advance(task)
@@ -113,7 +115,7 @@ async def _alone(drafter: Drafter, times: int) -> AsyncIterator[Shown]:
 
 
 @asynccontextmanager
-async def _compared(drafter: Drafter, seconds: float) -> AsyncIterator[Shown]:
+async def _compared(drafter: Drafter, completions: int, tokens: int) -> AsyncIterator[Shown]:
     """Send the demo's mix to a drafting server, and have a plain one asked the same."""
     model = find_model()
     async with (
@@ -133,12 +135,9 @@ async def _compared(drafter: Drafter, seconds: float) -> AsyncIterator[Shown]:
         aiohttp.ClientSession() as client,
     ):
         replays = Replays(shown, drafter)
-        end = time.monotonic() + seconds
-        for turn, prompt in enumerate(mix(), start=1):
-            await _ask(client, shown, prompt.body(model.name))
+        for turn, prompt in enumerate(islice(mix(), completions), start=1):
+            await _ask(client, shown, prompt.body(model.name) | {"max_tokens": tokens})
             await replays.wait_for(turn)
-            if time.monotonic() > end:
-                break
         yield shown
 
 

@@ -40,7 +40,7 @@ class Shown:
 async def proxy(*upstreams: Upstream) -> AsyncIterator[Shown]:
     """Run the proxy until the block is left; wait until every server was asked once."""
     settings = Settings(
-        upstream=upstreams, listen="127.0.0.1:0", admin="127.0.0.1:0", drain_seconds=0
+        upstream=upstreams, listen="127.0.0.1:0", admin="127.0.0.1:0", drain_seconds=0.5
     )
     completions: list[Completion] = []
     service = Service(settings, observers=[completions.append])

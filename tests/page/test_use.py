@@ -162,7 +162,7 @@ async def test_a_proxy_that_comes_back_is_found_again(look: Looking) -> None:
             upstream=(Upstream(url=fake.url, name="fake"),),
             listen="127.0.0.1:0",
             admin="127.0.0.1:0",
-            drain_seconds=0,
+            drain_seconds=0.5,
         )
         first = Service(settings)
         await first.start()
@@ -180,7 +180,7 @@ async def test_a_proxy_that_comes_back_is_found_again(look: Looking) -> None:
                     upstream=settings.upstream,
                     listen="127.0.0.1:0",
                     admin=admin.removeprefix("http://"),
-                    drain_seconds=0,
+                    drain_seconds=0.5,
                 )
                 second = Service(again)
                 await second.start()
