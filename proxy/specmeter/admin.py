@@ -1,4 +1,4 @@
-"""The admin listener: metrics and health."""
+"""The admin listener: the live page, its API, metrics and health."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.aiohttp import make_aiohttp_handler
 
+from specmeter.api.routes import add_api
+from specmeter.api.summary import Teller
+from specmeter.page.routes import add_page
 from specmeter.upstream.upstreams import Upstreams
 
 
 def admin_app(
-    registry: CollectorRegistry, upstreams: Upstreams, catch_up: Callable[[], None]
+    registry: CollectorRegistry,
+    upstreams: Upstreams,
+    teller: Teller,
+    catch_up: Callable[[], None],
 ) -> web.Application:
     """Return the application of the admin listener.
 
     Args:
         registry: What `/metrics` shows.
         upstreams: What `/readyz` asks about.
+        teller: What the page and its API show.
         catch_up: Has counted what has ended, before a scrape.
     """
     show = make_aiohttp_handler(registry)
@@ -35,11 +42,9 @@ def admin_app(
         some_up = any(one.up for one in upstreams.all)
         return web.Response(text="\n".join(states) + "\n", status=200 if some_up else 503)
 
-    async def index(_: web.Request) -> web.Response:
-        return web.Response(text="specmeter: /metrics /healthz /readyz\n")
-
     app = web.Application()
-    app.router.add_get("/", index)
+    add_page(app)
+    add_api(app, teller)
     app.router.add_get("/metrics", metrics)
     app.router.add_get("/healthz", alive)
     app.router.add_get("/readyz", ready)

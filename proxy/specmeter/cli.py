@@ -1,4 +1,4 @@
-"""The command line: serve, check-config, healthcheck, log, compare, baseline, demo.
+"""The command line: serve, check-config, healthcheck, log, compare, baseline, top, demo.
 
 What a command needs is imported when it runs, so that --version and --help answer at once.
 """
@@ -52,6 +52,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     _add_log(commands, is_wanted=words[:1] == ["log"])
     _add_compare(commands, is_wanted=words[:1] == ["compare"])
     _add_baseline(commands, is_wanted=words[:1] == ["baseline"])
+    _add_top(commands, is_wanted=words[:1] == ["top"])
     _add_demo(commands, is_wanted=words[:1] == ["demo"])
     return parser
 
@@ -70,7 +71,7 @@ def _add_serve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         ("config", "FILE", "configuration file", "none", "SPECMETER_CONFIG"),
         ("upstream", "URL", "the server to meter", "the file's", "SPECMETER_UPSTREAM"),
         ("listen", "HOST:PORT", "where clients connect", "127.0.0.1:8088", "SPECMETER_LISTEN"),
-        ("admin", "HOST:PORT", "where /metrics is", _ADMIN, "SPECMETER_ADMIN"),
+        ("admin", "HOST:PORT", "where the live page and /metrics are", _ADMIN, "SPECMETER_ADMIN"),
         ("backend", "KIND", "auto, llama_cpp, vllm or openai", "auto", "SPECMETER_BACKEND"),
         ("log-level", "LEVEL", "debug, info, warning or error", "info", "SPECMETER_LOG_LEVEL"),
         ("log-format", "FORMAT", "text or json", "text", "SPECMETER_LOG_FORMAT"),
@@ -128,6 +129,17 @@ def _add_baseline(
 
         add_arguments(baseline)
         baseline.set_defaults(run=run)
+
+
+def _add_top(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", *, is_wanted: bool
+) -> None:
+    top = _command(commands, "top", "Show a running proxy's verdicts and numbers, live")
+    if is_wanted:
+        from specmeter.top.command import add_arguments, run  # noqa: PLC0415 - slow
+
+        add_arguments(top)
+        top.set_defaults(run=run)
 
 
 def _add_demo(

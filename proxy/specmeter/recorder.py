@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from specmeter.gateway.endpoints import OTHER
 from specmeter.gateway.exchange import Ending, Exchange
+from specmeter.history.history import Missed
 from specmeter.learning import Learning
 from specmeter.meter.completion import Completion, Source
 from specmeter.meter.meter import Meter
@@ -48,6 +49,7 @@ class Recorder:
         learning: Compares completions with their baselines.
         plain: Has requests replayed, and learns from held-out ones.
         observers: Get each completion after it was counted.
+        on_missed: Gets each request for a completion of which nothing could be metered.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Recorder:
         learning: Learning,
         plain: PlainTraffic,
         observers: Sequence[Observer] = (),
+        on_missed: Callable[[Missed], None] = lambda _: None,
     ) -> None:
         self._upstreams = {one.name: one for one in upstreams.all}
         self._meter = meter
@@ -67,6 +70,7 @@ class Recorder:
         self._learning = learning
         self._plain = plain
         self._observers = observers
+        self._on_missed = on_missed
         self._side_pages = SidePages(probe)
         self._matchers = {one.name: LogMatcher() for one in upstreams.all if one.settings.log}
         self._waiting: set[asyncio.Task[None]] = set()
@@ -111,17 +115,36 @@ class Recorder:
             meter.count_unread(name, exchange.unread)
         upstream = self._upstreams.get(name)
         if upstream is None or exchange.transcript is None:
+            self._miss(name, exchange, exchange.unread)
             return
         try:
             self._read(upstream, exchange)
         except Exception as error:  # noqa: BLE001 - whatever it is, traffic goes on
             self._failed(name, error)
+            self._miss(name, exchange, Unread.READER_FAILED)
 
     async def settle(self) -> None:
         """Wait until everything that was taken is counted."""
         self.catch_up()
         while self._waiting:
             await asyncio.gather(*self._waiting)
+
+    def _miss(self, upstream: str, exchange: Exchange, unread: Unread | None) -> None:
+        """Tell of a request for a completion that brought no numbers, and why."""
+        if not exchange.completion:
+            return
+        reason: str = exchange.failure or unread or f"http_{exchange.code}"
+        if exchange.ending is Ending.CLIENT_LEFT:
+            reason = exchange.ending
+        self._on_missed(
+            Missed(
+                upstream=upstream,
+                endpoint=exchange.endpoint,
+                code=exchange.code,
+                reason=reason,
+                finished_at=time.time(),
+            )
+        )
 
     def _failed(self, upstream: str, error: Exception) -> None:
         self._meter.count_unread(upstream, Unread.READER_FAILED)
@@ -144,6 +167,8 @@ class Recorder:
         if exchange.ending is not Ending.CLIENT_LEFT:  # else it is counted as that
             for reason in outcome.unread:
                 self._meter.count_unread(upstream.name, reason)
+        if not outcome.readings:
+            self._miss(upstream.name, exchange, next(iter(outcome.unread), None))
         ended = _Ended(upstream, exchange, exchange.transcript, outcome, time.time())
         if self._unknown(upstream, outcome) or self._has_side_page(ended):
             task = asyncio.create_task(self._count_later(ended))
@@ -192,6 +217,7 @@ class Recorder:
                 finished_at=ended.finished_at,
                 in_flight=None if exchange.in_flight is None else round(exchange.in_flight),
                 stands_for=self._plain.stands_for(exchange, ended.outcome.model),
+                ending=exchange.ending,
             )
             if exchange.replayable and exchange.ending is Ending.COMPLETE and len(readings) == 1:
                 self._plain.offer(upstream, exchange, completion)

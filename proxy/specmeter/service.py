@@ -18,12 +18,14 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 
 from specmeter import __version__
 from specmeter.admin import admin_app
+from specmeter.api.summary import Teller
 from specmeter.config import Address, Settings
 from specmeter.errors import StartupError
 from specmeter.gateway.failures import FAILURES
 from specmeter.gateway.gateway import Gateway
 from specmeter.gateway.relay import Limits
 from specmeter.gateway.server import ClientPatience, DataServer
+from specmeter.history.history import History
 from specmeter.learning import Learning
 from specmeter.meter.meter import Meter
 from specmeter.meter.plain_meter import PlainMeter
@@ -65,14 +67,23 @@ class Service:
         self._scraper = Scraper(
             self.upstreams.all, settings.scrape_seconds, settings.position_limit, self.registry
         )
-        self.observers = list(observers)
+        self.history = History()
+        self.observers = [self.history.take, *observers]
         self.learning = Learning(self.upstreams.all, settings.state_file)
         self._plain = PlainTraffic(self.upstreams, self.learning, PlainMeter(self.registry))
+        self._teller = Teller(
+            self.upstreams,
+            self.learning.estimator,
+            self.history,
+            data_url=lambda: self.data_url,
+            clock=time.time,
+        )
         self._recorder = Recorder(
             *(loop, self.upstreams, self._meter, self._probe),
             learning=self.learning,
             plain=self._plain,
             observers=self.observers,
+            on_missed=self.history.miss,
         )
         self._followers = [self._follower(one) for one in self.upstreams.all if one.settings.log]
         self._gateway = Gateway(
@@ -176,7 +187,7 @@ class Service:
 
     async def _listen_admin(self, address: Address) -> str:
         self._admin = web.AppRunner(
-            admin_app(self.registry, self.upstreams, self._recorder.catch_up),
+            admin_app(self.registry, self.upstreams, self._teller, self._recorder.catch_up),
             access_log=None,
             shutdown_timeout=1.0,
         )
@@ -213,7 +224,8 @@ async def _run(settings: Settings) -> None:
     for upstream in service.upstreams.all:
         _log.info("upstream %s is %s", upstream.name, upstream.target.base_url)
     _log.info(
-        "point clients at %s/v1; metrics are at %s/metrics", service.data_url, service.admin_url
+        "point clients at %s/v1; see it live at %s, metrics are at %s/metrics",
+        *(service.data_url, service.admin_url, service.admin_url),
     )
     await stopping.wait()
     _log.info("stopping: running answers have %g s", settings.drain_seconds)

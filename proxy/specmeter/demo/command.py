@@ -171,7 +171,14 @@ def _settings(
 ) -> Settings:
     return Settings(
         upstream=tuple(
-            Upstream(url=server.url, name=upstream, backend="llama_cpp", models=(name,))
+            Upstream(
+                url=server.url,
+                name=upstream,
+                backend="llama_cpp",
+                models=(name,),
+                method="" if upstream == _PLAIN else upstream,
+                plain="" if upstream == _PLAIN else _PLAIN,
+            )
             for (upstream, name), server in zip(models.items(), servers, strict=True)
         ),
         listen=args.listen,
@@ -183,6 +190,7 @@ def _settings(
 
 def _greet(console: Console, service: Service, models: dict[str, str]) -> None:
     data, admin = service.data_url, service.admin_url
+    say(console, f"page     {admin}")
     say(console, f"data     {data}")
     say(console, f"metrics  {admin}/metrics")
     for upstream, name in models.items():

@@ -41,3 +41,5 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     stands_for: tuple[str, str] | None = None
     """Upstream and model that a held-out request would have counted for."""
     source: Source = Source.RESPONSE
+    ending: str = "complete"
+    """How its request ended: `complete`, `client_left` or `upstream_failed`."""

@@ -1,0 +1,1 @@
+"""What the live page shows of the past: sums over time at falling resolution, in bounded memory."""

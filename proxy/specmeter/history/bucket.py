@@ -1,0 +1,91 @@
+"""What happened in a stretch of time, as a whole and by context, output length and load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from specmeter.history.sums import Growing
+from specmeter.meter.completion import Completion
+from specmeter.speedup.strata import ANY, CONTEXT, IN_FLIGHT, OUTPUT, Axis, context_tokens
+
+SLICES: dict[str, Axis] = {"context": CONTEXT, "output": OUTPUT, "in_flight": IN_FLIGHT}
+"""What completions are sliced by, in the order of `Place`."""
+
+
+class Place(NamedTuple):
+    """A completion's bucket on each axis; `any` where it is unknown."""
+
+    context: str
+    output: str
+    in_flight: str
+
+    @classmethod
+    def of(cls, completion: Completion) -> Place:
+        """Return the place of a completion."""
+        reading = completion.reading
+        return cls(
+            CONTEXT.bucket(context_tokens(reading.prompt, reading.generated)),
+            OUTPUT.bucket(reading.generated),
+            IN_FLIGHT.bucket(completion.in_flight),
+        )
+
+
+class Bucket:
+    """A stretch of time that has ended, or a sum of several.
+
+    Attributes:
+        start: Unix time.
+        total: Of all completions.
+        slices: By axis and bucket, those that had a completion.
+    """
+
+    __slots__ = ("slices", "start", "total")
+
+    def __init__(self, start: float) -> None:
+        self.start = start
+        self.total = Growing()
+        self.slices: dict[tuple[str, str], Growing] = {}
+
+    def include(self, other: Bucket) -> None:
+        """Add another one's numbers."""
+        self.total.include(other.total)
+        for key, numbers in other.slices.items():
+            self._slice(key).include(numbers)
+
+    def include_place(self, place: Place, numbers: Growing) -> None:
+        """Add the numbers of a place to the whole, and to its bucket of each axis."""
+        self.total.include(numbers)
+        for axis, label in zip(SLICES, place, strict=True):
+            if label != ANY:
+                self._slice((axis, label)).include(numbers)
+
+    def _slice(self, key: tuple[str, str]) -> Growing:
+        found = self.slices.get(key)
+        if found is None:
+            found = self.slices[key] = Growing()
+        return found
+
+
+class OpenBucket:
+    """The stretch of time that is under way: adding costs one sum, whatever it is sliced by."""
+
+    __slots__ = ("_places", "start")
+
+    def __init__(self, start: float) -> None:
+        self.start = start
+        self._places: dict[Place, Growing] = {}
+
+    def add(self, place: Place, numbers: Mapping[str, float]) -> None:
+        """Add a completion's numbers."""
+        found = self._places.get(place)
+        if found is None:
+            found = self._places[place] = Growing()
+        found.add(numbers)
+
+    def closed(self) -> Bucket:
+        """Return what it holds by now."""
+        bucket = Bucket(self.start)
+        for place, numbers in self._places.items():
+            bucket.include_place(place, numbers)
+        return bucket

@@ -1,0 +1,144 @@
+"""The proxy in the states that the page has to tell apart, in front of real servers.
+
+Used by the tests of the page and by `make screenshots`.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import aiohttp
+
+from specmeter.config import Settings, Upstream
+from specmeter.meter.completion import Completion
+from specmeter.service import Service
+from specmeter.speedup.interval import Verdict
+from tests.real.page import Page
+from tests.real.proxy import until
+
+_LEAST = 10
+"""Turns of which five go into the first baseline."""
+
+_CODE = "def area(r):\n    return r*r\n"
+PLAIN = "plain"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A running proxy."""
+
+    admin_url: str
+    service: Service
+    completions: list[Completion]
+
+
+@asynccontextmanager
+async def proxy(*upstreams: Upstream) -> AsyncIterator[Shown]:
+    """Run the proxy until the block is left; wait until every server was asked once."""
+    settings = Settings(
+        upstream=upstreams, listen="127.0.0.1:0", admin="127.0.0.1:0", drain_seconds=0.5
+    )
+    completions: list[Completion] = []
+    service = Service(settings, observers=[completions.append])
+    await service.start()
+    try:
+
+        async def asked() -> bool:
+            return all(one.up is not None for one in service.upstreams.all)
+
+        await until(asked)
+        yield Shown(service.admin_url, service, completions)
+    finally:
+        await service.stop()
+
+
+async def ask(shown: Shown, *, times: int = 1, tokens: int = 48) -> None:
+    """Ask for completions of repeated code, one after the other, every other one streamed."""
+    async with aiohttp.ClientSession() as client:
+        for turn in range(times):
+            function = _CODE.replace("area", f"area{turn}")
+            body = {
+                "messages": [{"role": "user", "content": "Repeat this:\n" + function * 6}],
+                "max_tokens": tokens,
+                "temperature": 0,
+                "stream": turn % 2 == 0,
+            }
+            before = len(shown.completions)
+            url = f"{shown.service.data_url}/v1/chat/completions"
+            async with client.post(url, json=body) as response:
+                answer = await response.read()
+                assert response.status == 200, answer
+
+            async def metered(before: int = before) -> bool:
+                return len(shown.completions) > before
+
+            await until(metered)
+
+
+@asynccontextmanager
+async def compared(
+    plain_url: str, url: str, name: str, *, most: int = 24, tokens: int = 48
+) -> AsyncIterator[Shown]:
+    """Run a drafting server whose requests are replayed on a plain one.
+
+    Args:
+        plain_url: The plain server.
+        url: The drafting one.
+        name: How it drafts.
+        most: Requests are sent until it is clear which one is faster, but no more than so many.
+        tokens: Of each.
+    """
+    drafting = Upstream(
+        url=url, name=name, method=name, plain=PLAIN, shadow=1.0, shadow_per_minute=6000
+    )
+    async with proxy(Upstream(url=plain_url, name=PLAIN), drafting) as shown:
+        replays = Replays(shown, name)
+        for turn in range(most):
+            await ask(shown, tokens=tokens)
+            await replays.wait_for(turn + 1)
+            if turn >= _LEAST and _is_clear(shown):
+                break
+        yield shown
+
+
+def _is_clear(shown: Shown) -> bool:
+    (state,) = shown.service.learning.estimator.state(time.time())
+    return state.verdict in (Verdict.FASTER, Verdict.SLOWER)
+
+
+class Replays:
+    """Replays that are done: waiting for each lets both servers meet the same machine."""
+
+    def __init__(self, shown: Shown, name: str) -> None:
+        self._url = f"{shown.admin_url}/metrics"
+        self._name = name
+
+    async def wait_for(self, count: int) -> None:
+        """Wait until there were so many.
+
+        Raises:
+            TimeoutError: There were not.
+        """
+        async with aiohttp.ClientSession() as client:
+
+            async def are_done() -> bool:
+                async with client.get(self._url) as response:
+                    page = Page(await response.text())
+                done = page.total("specmeter_shadow_replays_total", upstream=self._name)
+                return done >= count
+
+            await until(are_done, seconds=60)
+
+
+@asynccontextmanager
+async def nothing_there() -> AsyncIterator[Shown]:
+    """Run the proxy in front of a port where nobody listens."""
+    with socket.socket() as taken:  # bound, so that nobody else gets it, but not listening
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        async with proxy(Upstream(url=f"http://127.0.0.1:{port}", name="gone")) as shown:
+            yield shown
