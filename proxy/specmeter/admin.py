@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
 from prometheus_client import CollectorRegistry
 from prometheus_client.aiohttp import make_aiohttp_handler
 
 from specmeter.api.routes import add_api
 from specmeter.api.summary import Teller
+from specmeter.keys import Keys, key_of
 from specmeter.page.routes import add_page
 from specmeter.upstream.upstreams import Upstreams
+
+_OPEN = frozenset(("/healthz", "/readyz"))
 
 
 def admin_app(
     registry: CollectorRegistry,
     upstreams: Upstreams,
     teller: Teller,
+    *,
     catch_up: Callable[[], None],
+    keys: Keys | None,
 ) -> web.Application:
     """Return the application of the admin listener.
 
@@ -27,6 +33,7 @@ def admin_app(
         upstreams: What `/readyz` asks about.
         teller: What the page and its API show.
         catch_up: Has counted what has ended, before a scrape.
+        keys: Of which one has to be brought, but for health; `None` if none is needed.
     """
     show = make_aiohttp_handler(registry)
 
@@ -42,7 +49,7 @@ def admin_app(
         some_up = any(one.up for one in upstreams.all)
         return web.Response(text="\n".join(states) + "\n", status=200 if some_up else 503)
 
-    app = web.Application()
+    app = web.Application(middlewares=[] if keys is None else [_lock(keys)])
     add_page(app)
     add_api(app, teller)
     app.router.add_get("/metrics", metrics)
@@ -55,3 +62,20 @@ def _word(up: bool | None) -> str:
     if up is None:
         return "not asked yet"
     return "up" if up else "down"
+
+
+def _lock(keys: Keys) -> Middleware:
+    """Let in who brings a key; whether it is alive may be asked by anybody."""
+
+    @web.middleware
+    async def lock(request: web.Request, handler: Handler) -> web.StreamResponse:
+        authorization = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
+        if request.path in _OPEN or keys.admit(key_of(authorization, None)):
+            return await handler(request)
+        return web.Response(
+            status=401,
+            text="bring one of the keys of admin_keys_file: as a bearer token, or as a password\n",
+            headers={"WWW-Authenticate": 'Basic realm="specmeter", charset="UTF-8"'},
+        )
+
+    return lock

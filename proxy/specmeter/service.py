@@ -26,6 +26,7 @@ from specmeter.gateway.gateway import Gateway
 from specmeter.gateway.relay import Limits
 from specmeter.gateway.server import ClientPatience, DataServer
 from specmeter.history.history import History
+from specmeter.keys import Keys
 from specmeter.learning import Learning
 from specmeter.meter.meter import Meter
 from specmeter.meter.plain_meter import PlainMeter
@@ -61,7 +62,11 @@ class Service:
         self._settings = settings
         self.registry = CollectorRegistry()
         self._loop = loop = asyncio.get_running_loop()
+        keys = Keys.read(settings.client_keys_file, "client_keys_file")
+        self._admin_keys = Keys.read(settings.admin_keys_file, "admin_keys_file")
         self.upstreams = Upstreams([Upstream(one, loop) for one in settings.upstream])
+        for one in self.upstreams.all:
+            one.keeps_keys = keys is not None
         self._meter = Meter(self.registry, settings.position_limit)
         self._probe = Probe(loop, self.upstreams.all, settings.probe_seconds, self._expect_models)
         self._scraper = Scraper(
@@ -93,6 +98,7 @@ class Service:
             self._recorder.take,
             self._probe.ask_again,
             plain=self._plain.comparisons,
+            keys=keys,
         )
         self._data: asyncio.Server | None = None
         self._data_server = DataServer(
@@ -187,7 +193,11 @@ class Service:
 
     async def _listen_admin(self, address: Address) -> str:
         self._admin = web.AppRunner(
-            admin_app(self.registry, self.upstreams, self._teller, self._recorder.catch_up),
+            admin_app(
+                *(self.registry, self.upstreams, self._teller),
+                catch_up=self._recorder.catch_up,
+                keys=self._admin_keys,
+            ),
             access_log=None,
             shutdown_timeout=1.0,
         )

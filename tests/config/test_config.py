@@ -153,6 +153,8 @@ class TestLayers:
             "probe_seconds": 60.0,
             "scrape_seconds": 30.0,
             "state_file": "learned.json",
+            "client_keys_file": "clients.keys",
+            "admin_keys_file": "admin.keys",
         }
         assert {*values, "upstream"} == set(Settings.__struct_fields__)
         environ = {f"SPECMETER_{key.upper()}": str(value) for key, value in values.items()}

@@ -26,6 +26,9 @@ class Settings(Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
         upstream: the servers to forward to, at least one.
         listen: HOST:PORT that clients connect to.
         admin: HOST:PORT of /metrics, /healthz and /readyz.
+        client_keys_file: path of a file with the keys of which clients have to bring one; empty
+            asks for none.
+        admin_keys_file: the same for /metrics and the live page.
         drain_seconds: how long running responses may go on after SIGTERM.
         log_level: the least that is logged, one of LOG_LEVELS.
         log_format: one of LOG_FORMATS.
@@ -45,6 +48,8 @@ class Settings(Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
     upstream: tuple[Upstream, ...]
     listen: Annotated[str, rules.address] = "127.0.0.1:8088"
     admin: Annotated[str, rules.address] = "127.0.0.1:9108"
+    client_keys_file: Annotated[str, rules.key_file] = ""
+    admin_keys_file: Annotated[str, rules.key_file] = ""
     drain_seconds: Annotated[float, rules.seconds(0, _DAY)] = 30.0
     log_level: Annotated[str, rules.choice(LOG_LEVELS)] = "info"
     log_format: Annotated[str, rules.choice(LOG_FORMATS)] = "text"

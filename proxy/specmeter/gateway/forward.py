@@ -217,7 +217,11 @@ def _head(call: Call, upstream: Upstream) -> bytes:
 
 def _start(request: Request, upstream: Upstream, exchange: Exchange) -> bytes:
     fields = request.fields
-    if upstream.lent_key and _KEY_HEADERS.isdisjoint(request.headers):
+    brings_key = not _KEY_HEADERS.isdisjoint(request.headers)
+    if upstream.keeps_keys:
+        fields = [field for field in fields if field[0].lower() not in _KEY_HEADERS]
+        brings_key = False
+    if upstream.lent_key and not brings_key:
         fields = [*fields, (b"Authorization", b"Bearer " + upstream.lent_key.encode())]
     return request_start(
         request.method, request.target, fields, upstream.target, identity=exchange.completion

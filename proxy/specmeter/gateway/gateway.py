@@ -24,6 +24,7 @@ from specmeter.gateway.relay import Limits, Relay
 from specmeter.gateway.request import AS_CAME, RequestIds, model_in_body, model_in_query
 from specmeter.gateway.trial import Patience
 from specmeter.gateway.upload import BrokenUploadError, Upload
+from specmeter.keys import Keys
 from specmeter.upstream.upstreams import Upstream, Upstreams
 
 _log = logging.getLogger("specmeter")
@@ -39,6 +40,7 @@ class Gateway:
         on_exchange: Gets every request once it has ended; must not raise.
         ask_models_again: Has upstreams asked for their models.
         plain: What is done for comparison with plain upstreams.
+        keys: Of which clients have to bring one; `None` if they need not.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Gateway:
         ask_models_again: Callable[[Sequence[Upstream]], Awaitable[None]],
         *,
         plain: Comparisons,
+        keys: Keys | None = None,
     ) -> None:
         self._loop = loop
         self._upstreams = upstreams
@@ -57,6 +60,7 @@ class Gateway:
         self._on_exchange = on_exchange
         self._ask_models_again = ask_models_again
         self._plain = plain
+        self._keys = keys
         self._draining = False
         self._new_request_id = RequestIds().new
         self._tasks: set[asyncio.Task[bool]] = set()
@@ -75,7 +79,9 @@ class Gateway:
         call = Call(request, client, upload, exchange, request.keep_alive)
         self.under_way += 1
         # What is like a request that was forwarded is not refused either.
-        refused = refusal_of(request, upload) if request.outgoing is None else None
+        refused = None
+        if request.outgoing is None:
+            refused = refusal_of(request, upload, self._keys)
         if refused is not None:
             self._ended(call, keep_alive=self._refuse(call, refused))
         elif not self._answer_at_once(call):

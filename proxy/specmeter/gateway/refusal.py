@@ -5,13 +5,28 @@ from __future__ import annotations
 from specmeter.gateway.answers import RefusedError
 from specmeter.gateway.incoming import HTTP_1_0, Request
 from specmeter.gateway.upload import Upload
+from specmeter.keys import Keys, key_of
 
 _VERSIONS = ("1.1", HTTP_1_0)
 
 
-def refusal_of(request: Request, upload: Upload) -> RefusedError | None:
-    """Return why a request is not forwarded; `None` if it is."""
+def refusal_of(request: Request, upload: Upload, keys: Keys | None) -> RefusedError | None:
+    """Return why a request is not forwarded; `None` if it is.
+
+    Args:
+        request: Its head.
+        upload: Its body.
+        keys: Of which it has to bring one; `None` if it need not.
+    """
     target, headers = request.target, request.headers
+    if keys is not None and not keys.admit(
+        key_of(headers.get(b"authorization"), headers.get(b"x-api-key"))
+    ):
+        return RefusedError(
+            401,
+            'bring one of specmeter\'s keys, as "Authorization: Bearer KEY" or "x-api-key: KEY"',
+            "invalid_api_key",
+        )
     if not (target.startswith("/") or target == "*") or request.method == "CONNECT":
         return RefusedError(
             400,

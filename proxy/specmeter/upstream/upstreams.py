@@ -47,6 +47,8 @@ class Upstream:
         """For specmeter's own requests; empty for none."""
         self.lent_key = self.key if settings.lend_key else ""
         """For requests of clients that bring none; empty for none."""
+        self.keeps_keys = False
+        """Whether the keys that clients bring are specmeter's own, and not for this server."""
         self.pool = Pool(
             loop,
             self.target,
