@@ -21,8 +21,8 @@ def test_the_three_numbers_of_one_set() -> None:
         round_accepted=70,
     )
     found = numbers_from(counts)
-    assert found.acceptance == Fraction(0.6481, 70, 108)
-    assert found.output_per_step == Fraction(2.2281, 127, 57)
+    assert found.acceptance == Fraction(0.648148, 70, 108)
+    assert found.output_per_step == Fraction(2.22807, 127, 57)
     assert found.mean_acceptance_length == Fraction(2.75, 70, 40)
 
 

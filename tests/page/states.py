@@ -6,7 +6,6 @@ Used by the tests of the page and by `make screenshots`.
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,12 +15,9 @@ import aiohttp
 from specmeter.config import Settings, Upstream
 from specmeter.meter.completion import Completion
 from specmeter.service import Service
-from specmeter.speedup.interval import Verdict
+from specmeter.speedup.interval import Speedup, Sums, Verdict, speedup
 from tests.real.page import Page
 from tests.real.proxy import until
-
-_LEAST = 10
-"""Turns of which five go into the first baseline."""
 
 _CODE = "def area(r):\n    return r*r\n"
 PLAIN = "plain"
@@ -80,8 +76,8 @@ async def ask(shown: Shown, *, times: int = 1, tokens: int = 48) -> None:
 
 
 @asynccontextmanager
-async def compared(
-    plain_url: str, url: str, name: str, *, most: int = 24, tokens: int = 48
+async def replayed(
+    plain_url: str, url: str, name: str, *, least: int = 10, most: int = 24
 ) -> AsyncIterator[Shown]:
     """Run a drafting server whose requests are replayed on a plain one.
 
@@ -89,25 +85,55 @@ async def compared(
         plain_url: The plain server.
         url: The drafting one.
         name: How it drafts.
-        most: Requests are sent until it is clear which one is faster, but no more than so many.
-        tokens: Of each.
+        least: Requests; five go into the first baseline.
+        most: Requests, if there is no interval before.
     """
     drafting = Upstream(
         url=url, name=name, method=name, plain=PLAIN, shadow=1.0, shadow_per_minute=6000
     )
     async with proxy(Upstream(url=plain_url, name=PLAIN), drafting) as shown:
         replays = Replays(shown, name)
-        for turn in range(most):
-            await ask(shown, tokens=tokens)
-            await replays.wait_for(turn + 1)
-            if turn >= _LEAST and _is_clear(shown):
+        for turn in range(1, most + 1):
+            await ask(shown)
+            await replays.wait_for(turn)
+            found = speedup_of(shown)
+            if turn >= least and found is not None and found.interval is not None:
                 break
         yield shown
 
 
-def _is_clear(shown: Shown) -> bool:
-    (state,) = shown.service.learning.estimator.state(time.time())
-    return state.verdict in (Verdict.FASTER, Verdict.SLOWER)
+@asynccontextmanager
+async def against_a_number(
+    plain_url: str, url: str, name: str, *, least: int = 6, most: int = 24
+) -> AsyncIterator[Shown]:
+    """Run a drafting server, and give the tokens per second that a plain one had just before.
+
+    Args:
+        plain_url: The plain server.
+        url: The drafting one.
+        name: How it drafts.
+        least: Requests.
+        most: Requests, if it is not clear before which one is faster.
+    """
+    async with proxy(Upstream(url=plain_url, name=PLAIN)) as shown:
+        await ask(shown, times=6)
+        readings = [one.reading for one in shown.completions]
+        tokens = sum(one.decoded or 0 for one in readings)
+        seconds = sum(one.decode_seconds or 0.0 for one in readings)
+    drafting = Upstream(url=url, name=name, method=name, plain_tokens_per_second=tokens / seconds)
+    async with proxy(drafting) as shown:
+        for turn in range(1, most + 1):
+            await ask(shown)
+            found = speedup_of(shown)
+            if turn >= least and found and found.verdict in (Verdict.FASTER, Verdict.SLOWER):
+                break
+        yield shown
+
+
+def speedup_of(shown: Shown) -> Speedup | None:
+    """Return the speedup over all completions."""
+    sums = (one.estimate.sums for one in shown.completions if one.estimate)
+    return speedup(sum(sums, Sums()))
 
 
 class Replays:

@@ -11,9 +11,18 @@ import pytest_asyncio
 from specmeter.api.verdict import between, times
 from specmeter.config import Upstream
 from specmeter.demo.llama_server import LlamaServer
-from specmeter.speedup.interval import Sums, Verdict, speedup
+from specmeter.speedup.interval import Verdict
 from tests.page.looking import SCHEMES, WIDTHS, Look, Scheme
-from tests.page.states import PLAIN, Shown, ask, compared, nothing_there, proxy
+from tests.page.states import (
+    PLAIN,
+    Shown,
+    against_a_number,
+    ask,
+    nothing_there,
+    proxy,
+    replayed,
+    speedup_of,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -23,7 +32,7 @@ Looking = Callable[..., AbstractAsyncContextManager[Look]]
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def ngram_mod(plain_llama: LlamaServer, ngram_mod_llama: LlamaServer) -> AsyncIterator[Shown]:
     """Draft from repeated text."""
-    async with compared(plain_llama.url, ngram_mod_llama.url, "ngram-mod") as shown:
+    async with replayed(plain_llama.url, ngram_mod_llama.url, "ngram-mod") as shown:
         yield shown
 
 
@@ -32,7 +41,7 @@ async def draft_simple(
     plain_llama: LlamaServer, draft_simple_llama: LlamaServer
 ) -> AsyncIterator[Shown]:
     """Draft with the model itself."""
-    async with compared(plain_llama.url, draft_simple_llama.url, "draft-simple") as shown:
+    async with against_a_number(plain_llama.url, draft_simple_llama.url, "draft-simple") as shown:
         yield shown
 
 
@@ -92,8 +101,7 @@ async def test_the_page_is_sound(shown: Shown, look: Looking, width: int, scheme
 async def test_ngram_mod_on_repeated_text(ngram_mod: Shown, look: Looking) -> None:
     """The verdict has its number, interval, baseline and count; each fraction adds up."""
     async with look(ngram_mod.admin_url) as page:
-        sums = sum((one.estimate.sums for one in ngram_mod.completions if one.estimate), Sums())
-        found = speedup(sums)
+        found = speedup_of(ngram_mod)
         assert found is not None
         assert found.interval is not None
         word = {Verdict.FASTER: "Faster", Verdict.SLOWER: "Slower"}.get(found.verdict)
@@ -102,8 +110,9 @@ async def test_ngram_mod_on_repeated_text(ngram_mod: Shown, look: Looking) -> No
         sentence = await page.text("#verdict .sentence")
         low, high = found.interval.low, found.interval.high
         assert times(found.ratio) in sentence
+        compared = sum(one.estimate is not None for one in ngram_mod.completions)
         assert f"({between(low, high)})" in sentence
-        assert f"replayed on the plain server (shadow), over {sums.count} completions" in sentence
+        assert f"replayed on the plain server (shadow), over {compared} completions" in sentence
         assert "Baseline: shadow" in await page.text("#verdict .facts")
         own = [one.reading for one in ngram_mod.completions]
         accepted = sum(one.accepted or 0 for one in own)

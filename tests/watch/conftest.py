@@ -88,8 +88,8 @@ async def _plain_decoding(stack: Stack, url: str) -> tuple[float, float]:
 
 async def _odd_requests(stack: Stack) -> None:
     """A server that is gone, a path that is none, and outputs that are compared."""
-    await stack.ask(MAIN, prompt="Hello", max_tokens=4, model=GONE)
-    await stack.ask(MAIN, "/no/such/path")
+    await stack.ask(MAIN, prompt="Hello", max_tokens=4, model=GONE, status=502)
+    await stack.ask(MAIN, "/no/such/path", status=404)
     for turn in range(2):
         await stack.ask(MAIN, **varied(turn, 16))  # greedy, so that both texts are compared
         await stack.replayed()

@@ -53,11 +53,14 @@ class Stack:
     """That clients got, replays left out."""
     client: aiohttp.ClientSession
 
-    async def ask(self, upstream: str, path: str = "/v1/completions", **body: object) -> None:
+    async def ask(
+        self, upstream: str, path: str = "/v1/completions", status: int = 200, **body: object
+    ) -> None:
         """Send one request through the proxy of an upstream, and wait for its answer."""
         url = self.proxies[upstream].data_url + path
         async with self.client.post(url, json=body) as response:
-            await response.read()
+            said = await response.read()
+            assert response.status == status, said
 
     async def page(self, upstream: str) -> str:
         """Return the metrics of the proxy of an upstream."""

@@ -8,6 +8,9 @@ from specmeter.history.counts import Counts
 from specmeter.speedup.baseline import Source
 from specmeter.speedup.interval import Verdict, speedup
 
+_DIGITS = 6
+"""Decimals: enough that rounding once more for people is right, as a rule."""
+
 
 class _Number(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is unknown is left out of the JSON."""
@@ -117,4 +120,4 @@ def _per(over: float, under: float) -> float | None:
 
 
 def _rounded(number: float) -> float:
-    return round(number, 4)
+    return round(number, _DIGITS)
