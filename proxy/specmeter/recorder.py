@@ -247,11 +247,19 @@ class Recorder:
 
     def _count(self, upstream: Upstream, completion: Completion) -> None:
         upstream.saw(completion.reading.speculation, completion.model_name, completion.finished_at)
-        completion = self._learning.compared(upstream, completion)
-        self._plain.take(completion, upstream.build)
+        completion = self._compared(upstream, completion)
         self._meter.count(completion)
         for observe in self._observers:
             observe(completion)
+
+    def _compared(self, upstream: Upstream, completion: Completion) -> Completion:
+        """Compare and learn; a fault in that must not cost the completion its other numbers."""
+        try:
+            self._plain.take(completion, upstream.build)
+            return self._learning.compared(upstream, completion)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the rest counts
+            self._failed(upstream.name, error)
+            return completion
 
 
 @dataclass(frozen=True, slots=True)

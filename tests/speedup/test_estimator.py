@@ -250,3 +250,23 @@ def test_learning_goes_on_after_a_restart() -> None:
     assert found.ratio == pytest.approx(1.5)
     assert not found.stale
     assert later.take(completion(600.0, in_flight=1), Origin("b2")).stale  # type: ignore[union-attr]
+
+
+def test_a_server_that_never_drafts_is_not_compared_with_itself() -> None:
+    """1.00 by definition would say nothing; from the first draft on it is a baseline."""
+    estimator = Estimator()
+    for i in range(10):
+        assert estimator.take(completion(60.0 * i, drafted=0, accepted=0)) is None
+    assert only(estimator, 600.0).baselines == ()
+    assert estimator.take(completion(600.0)) is not None
+    assert estimator.take(completion(660.0, drafted=0, accepted=0)) is not None
+
+
+def test_learnings_of_a_former_run_wait_for_a_draft() -> None:
+    """The server may have been started without speculation since."""
+    former, later = Estimator(), Estimator()
+    for i in range(10):
+        former.take(completion(60.0 * i, drafted=0, accepted=0))
+    later.resume(former.learnings())
+    assert later.take(completion(600.0, drafted=0, accepted=0)) is None
+    assert later.take(completion(660.0)) is not None

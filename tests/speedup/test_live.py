@@ -221,3 +221,19 @@ def test_it_goes_on_after_a_restart_as_if_nothing_had_happened() -> None:
         assert known.relative_error == pytest.approx(0.0145, rel=0.05)
     learn(other, 0.03, 5, start=at)
     assert ask(other, at + 240).seconds_per_token > 0.0201
+
+
+def test_samples_of_very_different_lengths_are_no_fault() -> None:
+    """A very long one may outweigh those before, so that there are too few again: then it waits."""
+    answers = []
+    for seed in range(60):
+        draw = random.Random(seed)
+        baseline = LiveBaseline(Source.HOLDOUT)
+        for i in range(60):
+            place = draw.choice((SHORT, LONG))
+            tokens = int(10 * 10 ** (3.3 * draw.random()))
+            baseline.learn(Sample(place.stratum, 0.02 * tokens, tokens, 60.0 * i))
+            found = baseline.plain_speed(draw.choice((SHORT, LONG)), 100, 60.0 * i)
+            answers.append(None if found is None else found.seconds_per_token)
+    assert None in answers
+    assert {round(one, 9) for one in answers if one is not None} == {0.02}

@@ -22,7 +22,7 @@ class Source(StrEnum):
     FIXED = "fixed"
     """A number in the configuration."""
     UNDRAFTED = "undrafted"
-    """Live requests of the same upstream in which nothing was drafted."""
+    """Live requests of the same upstream in which nothing was drafted, if others are drafted."""
 
 
 LEARNED = (Source.HOLDOUT, Source.SHADOW, Source.UNDRAFTED)

@@ -33,9 +33,15 @@ class Baseline(Protocol):
 
 
 class Baselines:
-    """The baselines of one model of one upstream, by source."""
+    """The baselines of one model of one upstream, by source.
+
+    Attributes:
+        drafts: Whether anything was ever drafted in this run. Until then completions without
+            drafts are no baseline: a server that never drafts would be compared with itself.
+    """
 
     def __init__(self) -> None:
+        self.drafts = False
         self._given: dict[Source, tuple[Baseline, Origin]] = {}
         self._live: dict[Source, tuple[LiveBaseline, Origin]] = {}
 
@@ -103,6 +109,8 @@ class Baselines:
 
     def _in_order(self) -> Iterator[tuple[Baseline, Origin]]:
         for source in Source:
+            if source is Source.UNDRAFTED and not self.drafts:
+                continue
             known = self._given.get(source) or self._live.get(source)
             if known is not None:
                 yield known

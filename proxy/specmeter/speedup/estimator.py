@@ -58,6 +58,8 @@ class Estimator:
         at = completion.finished_at
         model = self._of((completion.upstream, completion.model_name))
         model.now = now or model.now
+        if reading.speculation is Speculation.DRAFTED:
+            model.baselines.drafts = True
         found = model.baselines.plain_speed(place, tokens, at, model.now)
         if reading.speculation is Speculation.NOT_DRAFTED:
             sample = Sample(place.stratum, seconds, tokens, at)

@@ -105,9 +105,8 @@ class LiveBaseline:
 
     def _weigh(self, view: View) -> None:
         shares = self._mix.shares()
-        errors = {
-            stratum: shape.relative_error
-            for stratum in shares
-            if (shape := view.shapes.of(stratum)) is not None
-        }
+        shapes = {one: shape for one in shares if (shape := view.shapes.of(one)) is not None}
+        if len(shapes) < len(shares):
+            return  # too few samples again, as the latest one is so long that it outweighs them
+        errors = {stratum: shape.relative_error for stratum, shape in shapes.items()}
         self._error_of_mix = error_of_mix(shares, errors, view.shares())
