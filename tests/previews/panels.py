@@ -16,7 +16,7 @@ from tests.previews.asked import Line, Span
 from tests.previews.values import COLOURS, FAINT, PALETTE, TEXT, colour_of, written
 
 _GAP_SECONDS = 300
-_MOST_BARS = 16
+_MOST_BARS = 24
 _MOST_ROWS = 4
 
 
@@ -185,7 +185,7 @@ def bargauge(axes: Axes, panel: dict[str, Any], lines: list[Line], _span: Span) 
         axes.barh(y, 1, 0.7, color="#22252b")
         width = max(line.last / greatest, 0.004)
         axes.barh(y, width, 0.7, color=colour_of(line.last, defaults))
-        small = 8 if len(lines) < 9 else 7
+        small = 8 if len(lines) < 9 else 6.5
         axes.text(-0.02, y, line.name, ha="right", va="center", fontsize=small, color=TEXT)
         text = written(line.last, defaults)
         axes.text(1.02, y, text, ha="left", va="center", fontsize=small, color=TEXT)
