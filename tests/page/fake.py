@@ -85,10 +85,13 @@ async def fake_llama(**what: Any) -> AsyncIterator[FakeLlama]:
 
 
 @asynccontextmanager
-async def before(fake: FakeLlama, **more: Any) -> AsyncIterator[Shown]:
+async def before(
+    fake: FakeLlama, *, admin_keys_file: str = "", **more: Any
+) -> AsyncIterator[Shown]:
     """Run the proxy in front of it, with a number for a baseline: 60 tokens a second."""
     settings: dict[str, Any] = {"plain_tokens_per_second": 60.0, "name": "fake"} | more
-    async with proxy(Upstream(url=fake.url, **settings)) as shown:
+    upstream = Upstream(url=fake.url, **settings)
+    async with proxy(upstream, admin_keys_file=admin_keys_file) as shown:
         yield shown
 
 

@@ -71,11 +71,19 @@ class Look:
 
 @asynccontextmanager
 async def looking(
-    browser: Browser, url: str, width: int = 1440, scheme: Scheme = "light", range_: str = "1h"
+    browser: Browser,
+    url: str,
+    width: int = 1440,
+    scheme: Scheme = "light",
+    range_: str = "1h",
+    *,
+    key: str = "",
 ) -> AsyncIterator[Look]:
     """Open the page, and wait for what the proxy tells it first."""
     context = await browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
+        viewport={"width": width, "height": 900},
+        color_scheme=scheme,
+        http_credentials={"username": "me", "password": key} if key else None,
     )
     try:
         page = await context.new_page()

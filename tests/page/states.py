@@ -33,10 +33,14 @@ class Shown:
 
 
 @asynccontextmanager
-async def proxy(*upstreams: Upstream) -> AsyncIterator[Shown]:
+async def proxy(*upstreams: Upstream, admin_keys_file: str = "") -> AsyncIterator[Shown]:
     """Run the proxy until the block is left; wait until every server was asked once."""
     settings = Settings(
-        upstream=upstreams, listen="127.0.0.1:0", admin="127.0.0.1:0", drain_seconds=0.5
+        upstream=upstreams,
+        listen="127.0.0.1:0",
+        admin="127.0.0.1:0",
+        drain_seconds=0.5,
+        admin_keys_file=admin_keys_file,
     )
     completions: list[Completion] = []
     service = Service(settings, observers=[completions.append])

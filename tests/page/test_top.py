@@ -7,6 +7,7 @@ import os
 import pty
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +66,23 @@ async def test_something_else_there() -> None:
         code, _, err = await top("--admin", fake.url.removeprefix("http://"))
     assert code == 1
     assert "is no admin listener of this version of specmeter (HTTP 404)" in err
+
+
+async def test_a_key_is_brought_from_a_file(tmp_path: Path) -> None:
+    """Where the admin listener wants a key, it is read from a file; without, that is told."""
+    file = tmp_path / "keys"
+    file.write_text("# of the admins\nsecret-1\n")
+    async with fake_llama() as fake, before(fake, admin_keys_file=str(file)) as shown:
+        flags = ("--admin", shown.admin_url.removeprefix("http://"))
+        code, _, err = await top(*flags)
+        assert code == 1
+        assert "wants a key: --admin-key-file FILE" in err
+        code, out, err = await top(*flags, "--admin-key-file", str(file))
+        assert (code, err) == (0, "")
+        assert "fake: up" in out
+        code, _, err = await top(*flags, "--admin-key-file", str(tmp_path / "none"))
+        assert code == 2
+        assert "cannot be read: No such file" in err
 
 
 async def test_an_address_at_fault() -> None:

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -191,6 +192,17 @@ async def test_a_proxy_that_comes_back_is_found_again(look: Looking) -> None:
                     await second.stop()
         finally:
             await first.stop()
+
+
+async def test_a_key_lets_the_page_in(look: Looking, tmp_path: Path) -> None:
+    """Where the admin listener wants a key, a browser's password opens the page and its events."""
+    file = tmp_path / "keys"
+    file.write_text("secret-1\n")
+    async with fake_llama() as fake, before(fake, admin_keys_file=str(file)) as shown:
+        await send(shown, 6)
+        async with look(shown.admin_url, key="secret-1") as page:
+            assert "Faster" in await page.headline()
+            assert await page.page.locator("#recent tbody tr").count() == 6
 
 
 async def test_a_first_paint_takes_little(look: Looking) -> None:

@@ -13,10 +13,16 @@ from specmeter.errors import StartupError
 
 _SECONDS = 5.0
 _OK = 200
+_UNAUTHORIZED = 401
 
 
-def summary_of(address: Address, range_: str) -> dict[str, Any]:
+def summary_of(address: Address, range_: str, key: str = "") -> dict[str, Any]:
     """Return `/api/summary` of the proxy whose admin listener is there.
+
+    Args:
+        address: The admin listener's.
+        range_: How far to look back.
+        key: One of `admin_keys_file`; empty for none.
 
     Raises:
         StartupError: Nothing answers there, or something else does.
@@ -24,7 +30,8 @@ def summary_of(address: Address, range_: str) -> dict[str, Any]:
     where = f"http://{address}"
     connection = http.client.HTTPConnection(address.host, address.port, timeout=_SECONDS)
     try:
-        connection.request("GET", f"/api/summary?range={range_}")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        connection.request("GET", f"/api/summary?range={range_}", headers=headers)
         response = connection.getresponse()
         body, status = response.read(), response.status
     except (OSError, http.client.HTTPException) as error:
@@ -40,6 +47,10 @@ def summary_of(address: Address, range_: str) -> dict[str, Any]:
 
 
 def _checked(where: str, body: bytes, status: int) -> dict[str, Any]:
+    if status == _UNAUTHORIZED:
+        raise StartupError(
+            f"{where} wants a key: --admin-key-file FILE names a file with one of admin_keys_file"
+        )
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 from rich.console import Console, Group
@@ -43,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"the proxy's admin listener (default: {DEFAULT_ADMIN}; environment: SPECMETER_ADMIN)",
     )
     parser.add_argument(
+        "--admin-key-file",
+        metavar="FILE",
+        type=Path,
+        help="holds the key that the admin listener wants (default: none)",
+    )
+    parser.add_argument(
         "--range",
         choices=tuple(RANGES),
         default="1h",
@@ -61,24 +68,30 @@ def run(args: argparse.Namespace) -> int:
         ConfigError: The address is none.
         StartupError: No proxy answers there.
     """
-    address = _address(args.admin)
+    address, key = _address(args.admin), _key(args.admin_key_file)
+
+    def ask() -> dict[str, Any]:
+        return summary_of(address, args.range, key)
+
     console = Console(highlight=False)
-    summary = summary_of(address, args.range)
+    summary = ask()
     if args.once or not console.is_terminal:
         for line in _lines(summary):
             console.print(line, soft_wrap=True)
         return 0
     with suppress(KeyboardInterrupt):
-        _go_on(address, args.range, console, summary)
+        _go_on(ask, console, summary)
     return 0
 
 
-def _go_on(address: Address, range_: str, console: Console, summary: dict[str, Any]) -> NoReturn:
+def _go_on(
+    ask: Callable[[], dict[str, Any]], console: Console, summary: dict[str, Any]
+) -> NoReturn:
     with Live(_group(summary), console=console, screen=True, auto_refresh=False) as live:
         while True:
             time.sleep(_EVERY_SECONDS)
             try:
-                summary = summary_of(address, range_)
+                summary = ask()
             except StartupError as error:
                 live.update(Group(Text(str(error), style="bold red"), _group(summary)))
             else:
@@ -94,6 +107,20 @@ def _address(flag: str | None) -> Address:
         return parse_address(text).reachable()
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
+
+
+def _key(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(f"--admin-key-file: {path} cannot be read: {reason}") from None
+    keys = [key for line in lines if (key := line.strip()) and not key.startswith("#")]
+    if not keys or not keys[0].isascii() or not keys[0].isprintable():
+        raise ConfigError(f"--admin-key-file: {path} has to hold a key, on a line of its own")
+    return keys[0]
 
 
 def _group(summary: dict[str, Any]) -> Group:
