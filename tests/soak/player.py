@@ -94,9 +94,9 @@ class Player:
         client, self._client = self._client, None
         if client is None:
             return
-        if how == "reset" and client._writer.get_extra_info("socket") is not None:
-            client.reset()
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # the proxy may have closed it already
+            if how == "reset" and client._writer.get_extra_info("socket") is not None:
+                client.reset()
             await client.close()
 
     async def _play(self, batch: Batch) -> None:

@@ -6,6 +6,7 @@ import json
 import platform
 from dataclasses import asdict
 
+from tests.soak.proxy import ALLOCATOR
 from tests.soak.run import Result
 from tests.soak.watch import GROWTH, JUDGED_FROM
 
@@ -92,7 +93,8 @@ def _memory(result: Result) -> str:
     judged = result.rests[-1].after_seconds >= JUDGED_FROM
     limit = f"at most {GROWTH:.0%}" if judged else f"judged from {JUDGED_FROM:.0f} s of load on"
     return (
-        f"memory at rest, MiB: {at_rest}; {result.growth:+.1%} after the warm-up ({limit}); "
+        f"memory at rest, MiB: {at_rest}; {result.growth:+.1%} from the first rest, after the "
+        f"warm-up, to the last ({limit}; with {' '.join(ALLOCATOR)}); "
         f"under load at most {result.most_resident_bytes / _MIB:.0f}"
     )
 

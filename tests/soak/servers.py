@@ -10,7 +10,8 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 from tests.benchmarks.processes import free_port, running, wait_until_ready
-from tests.gateway.client import ask
+from tests.gateway.client import request
+from tests.soak.inbox import Inbox
 from tests.soak.order import MODELS, Server
 from tests.soak.upstream import ARRIVED, GONE
 
@@ -89,13 +90,29 @@ class UpstreamProcess:
         """Wait until a request has reached it; return the process that has it.
 
         Raises:
-            OSError: It is down.
+            OSError: It is down, or was killed meanwhile.
         """
-        return int((await ask(self.url, "GET", f"{ARRIVED}?number={number}")).body)
+        return int(await self._ask(f"{ARRIVED}?number={number}"))
 
     async def gone(self, number: int) -> None:
-        """Wait until the proxy has left a request."""
-        await ask(self.url, "GET", f"{GONE}?number={number}")
+        """Wait until the proxy has left a request.
+
+        Raises:
+            OSError: As above.
+        """
+        await self._ask(f"{GONE}?number={number}")
+
+    async def _ask(self, target: str) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            writer.write(request("GET", target))
+            inbox = Inbox(reader)
+            await inbox.read()
+        finally:
+            writer.close()
+        if not inbox.complete:
+            raise ConnectionResetError(f"upstream {self.name} is gone")
+        return bytes(inbox.body)
 
 
 @contextmanager
