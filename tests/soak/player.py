@@ -86,8 +86,14 @@ class Player:
                 async with asyncio.timeout(PATIENCE):
                     await self._play(batch)
             except TimeoutError:
-                self._tally.trouble(batch.kind, batch.orders[0], f"not over in {PATIENCE:g} s")
-                await self.leave("reset")
+                await self._give_up(batch, f"not over in {PATIENCE:g} s")
+            except (ValueError, LookupError, AssertionError, asyncio.LimitOverrunError) as error:
+                await self._give_up(batch, f"no HTTP came: {error!r}")
+
+    async def _give_up(self, batch: Batch, problem: str) -> None:
+        """Note what went wrong; what is counted for it is not known."""
+        self._tally.trouble(batch.kind, batch.orders[0], problem)
+        await self.leave("reset")
 
     async def leave(self, how: str) -> None:
         """End the connection, if there is one."""
