@@ -10,9 +10,9 @@ from pathlib import Path
 
 from rich.table import Table
 
+from tests.benchmarks.others import installed
 from tests.benchmarks.sample import Work
 from tests.benchmarks.summary import TARGETS, Spread, Summary
-from tests.benchmarks.targets import nginx_path
 from tests.benchmarks.upstream import ANSWER_SECONDS
 
 _HEADER = ["per", "proxy", "CPU µs", "times nginx", "rate/s"]
@@ -88,7 +88,7 @@ def machine() -> dict[str, str]:
         for line in Path("/proc/cpuinfo").read_text().splitlines()
         if line.startswith("model name")
     ]
-    version = subprocess.run([nginx_path(), "-v"], capture_output=True, text=True, check=True)
+    version = subprocess.run([installed("nginx"), "-v"], capture_output=True, text=True, check=True)
     return {
         "cpu": f"{os.cpu_count()} of {models[0] if models else platform.machine()}",
         "kernel": f"Linux {platform.release()}",

@@ -84,7 +84,7 @@ class _Connection(asyncio.Protocol):
     def _complete(self, request: dict[str, Any]) -> None:
         shape = Shape(**request["shape"]) if "shape" in request else AS_CAPTURED
         traffic = self._traffics.of(shape)
-        if not request["stream"]:
+        if not request.get("stream"):
             answer = _message(traffic.answer(request["seed"]))
             self._timer = self._loop.call_later(ANSWER_SECONDS, self._transport.write, answer)
             return
