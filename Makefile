@@ -18,7 +18,7 @@ help:
 	@echo "make previews   pictures of the dashboards, from real servers and a real Prometheus"
 	@echo "make fuzz    damaged answers and logs for ten minutes each (make fuzz FUZZ_SECONDS=60)"
 	@echo "make soak    mixed traffic with faults for an hour (make soak SOAK_SECONDS=120)"
-	@echo "make bench   what the proxy costs, beside nginx"
+	@echo "make bench   what the proxy costs, beside nginx and haproxy (ARGS=--full: everything, an hour)"
 	@echo "make screenshots  pictures of the live page, into docs/images"
 	@echo "make clean   remove what these made"
 
@@ -55,8 +55,8 @@ soak: $(VENV)/test.done
 	$(BIN)/python -m tests.soak --seconds $(SOAK_SECONDS) --markdown $(REPORTS)/soak.md --json $(REPORTS)/soak.json $(ARGS)
 
 bench: $(VENV)/test.done
-	@sh tests/debian-packages.sh nginx-light
-	$(BIN)/python -m tests.benchmarks $(ARGS)
+	@sh tests/debian-packages.sh nginx-light haproxy
+	$(BIN)/python -m tests.benchmarks.suite --markdown $(REPORTS)/bench.md --json $(REPORTS)/bench.json $(ARGS)
 
 screenshots: $(VENV)/test.done
 	@sh tests/debian-packages.sh chromium fonts-inter

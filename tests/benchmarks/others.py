@@ -33,6 +33,8 @@ http {{
             proxy_http_version 1.1;
             proxy_set_header Connection "";
             proxy_buffering off;
+            proxy_request_buffering off;
+            client_max_body_size 0;
         }}
     }}
 }}

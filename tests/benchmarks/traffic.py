@@ -101,11 +101,9 @@ class Traffic:
         """
         identity = _numbered(self._stream_id, number)
         piece = self._named(self._piece.replace(self._stream_id, identity), number)
-        if self.shape.event_bytes:
-            padding = b"~" * max(self.shape.event_bytes - len(piece) - 5, 0)
-            piece = piece.replace(self._content, b'"content":" w00000' + padding + b'"')
-        else:
-            piece = piece.replace(self._content, b'"content":" w00000"')
+        piece = piece.replace(self._content, b'"content":" w00000"')
+        if missing := self.shape.event_bytes - len(piece):
+            piece = piece.replace(b" w00000", b" w00000" + b"~" * max(missing, 0))
         before, after = piece.split(b"00000", 1)
         yield self._named(self._first.replace(self._stream_id, identity), number)
         for i in range(count - 3):

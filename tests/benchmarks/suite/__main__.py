@@ -53,6 +53,7 @@ def main() -> None:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+    sys.exit(1 if any(section.failures for section in sections) else 0)
 
 
 def _options() -> argparse.Namespace:

@@ -34,7 +34,7 @@ def measure(lab: Lab) -> Section:
     late: set[str] = set()
     for repeat, way in lab.rounds(lab.ways):
         lab.tell(f"cost: {way}")
-        with lab.visit(way) as visit:
+        with section.trying(way), lab.visit(way) as visit:
             _sample(lab, visit, section, repeat, late)
     if LITELLM in lab.ways:
         section.notes.append(

@@ -14,6 +14,7 @@ from tests.benchmarks.traffic import MOST_MODELS, Shape
 _KIB, _MIB = 1024, 1024 * 1024
 _EVENTS_PER_SECOND = 2000.0  # of all streams, however many there are
 _MOST_RATE = 50.0
+_MORE_SECONDS = 500.0  # streams for which it is measured a second longer: they begin slowly
 _EVENT_RATE = 10.0  # of each stream where events are large
 _MOST_BYTES = 96 * _MIB  # of bodies in one sample
 
@@ -22,7 +23,7 @@ def by_event_size(lab: Lab) -> Section:
     """Vary the size of events."""
     section = Section("Growth with event size", [f"{STREAMS} streams of {_EVENT_RATE:g} events/s."])
     for repeat, way in lab.rounds(COMPARED, _repeats(lab)):
-        with lab.visit(way) as visit:
+        with section.trying(way), lab.visit(way) as visit:
             for size in lab.scale.event_sizes:
                 lab.tell(f"events of {_size(size)}: {way}")
                 shape = Shape(event_bytes=size, rate=_EVENT_RATE)
@@ -41,11 +42,12 @@ def by_streams(lab: Lab) -> Section:
         [f"At most {_EVENTS_PER_SECOND:g} events/s together, and {_MOST_RATE:g} of one stream."],
     )
     for repeat, way in lab.rounds(COMPARED, _repeats(lab)):
-        with lab.visit(way) as visit:
+        with section.trying(way), lab.visit(way) as visit:
             for streams in lab.scale.stream_counts:
                 lab.tell(f"{streams} streams: {way}")
                 rate = min(_EVENTS_PER_SECOND / streams, _MOST_RATE)
-                load = {"streams": streams, "rate": rate, "seconds": lab.scale.seconds}
+                seconds = lab.scale.seconds + streams / _MORE_SECONDS
+                load = {"streams": streams, "rate": rate, "seconds": seconds}
                 found = visit.load("streams", Shape(rate=rate), **load)
                 measure = Measure(f"event, {streams} streams", "µs")
                 section.add(measure, way, repeat, visit.microseconds(found))
@@ -56,7 +58,7 @@ def by_body_size(lab: Lab) -> Section:
     """Vary the size of answers, and of requests."""
     section = Section("Growth with body size", ["One client at a time, without streaming."])
     for repeat, way in lab.rounds(COMPARED, _repeats(lab)):
-        with lab.visit(way) as visit:
+        with section.trying(way), lab.visit(way) as visit:
             for size in lab.scale.body_sizes:
                 count = max(min(_MOST_BYTES // size, 100), 2)
                 load = {"clients": 1, "requests": count, "warm_up": 1}
@@ -79,7 +81,7 @@ def by_upstreams(lab: Lab) -> Section:
     for repeat in range(_repeats(lab)):
         for count in lab.scale.upstream_counts:
             lab.tell(f"{count} upstreams")
-            with _many(lab, count) as visit:
+            with section.trying(f"{count} upstreams"), _many(lab, count) as visit:
                 load = {"clients": CLIENTS, "requests": lab.scale.requests}
                 found = visit.load("requests", Shape(models=MOST_MODELS), **load)
                 measure = Measure(f"request, {count} upstreams", "µs")

@@ -32,7 +32,7 @@ def measure(lab: Lab) -> Section:
         ],
     )
     for repeat, way in lab.rounds((DIRECT, BASE, "haproxy", "specmeter")):
-        with lab.visit(way) as visit:
+        with section.trying(way), lab.visit(way) as visit:
             load = _FIRST
             while load <= _MOST:
                 lab.tell(f"limit: {way}, {load:.0f} events/s")

@@ -34,7 +34,7 @@ def measure(lab: Lab) -> Section:
     repeats = scale.repeats if scale.ladder else 1
     for repeat, way in lab.rounds((*COMPARED, HAPROXY), repeats):
         lab.tell(f"memory: {way}")
-        with lab.visit(way) as visit:
+        with section.trying(way), lab.visit(way) as visit:
             _sample(visit, section, repeat, scale.open_streams, scale.many_requests)
     return section
 

@@ -35,7 +35,8 @@ class Report:
         lines = ["# What the proxy costs", "", *(f"* {note}" for note in self._notes()), ""]
         for section in self.sections:
             lines += [f"## {section.title}", "", *_table(section), ""]
-            lines += [*(f"* {note}" for note in section.notes), ""]
+            lines += [*(f"* {note}" for note in section.notes)]
+            lines += [*(f"* NOT measured: {failure}" for failure in section.failures), ""]
         return "\n".join(lines)
 
     def as_json(self) -> str:
@@ -52,6 +53,7 @@ class Report:
                     {
                         "title": section.title,
                         "notes": section.notes,
+                        "failures": section.failures,
                         "measures": [_measure(section, measure) for measure in section.measures],
                     }
                     for section in self.sections

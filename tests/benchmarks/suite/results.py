@@ -1,8 +1,10 @@
 """Numbers by what they measure and by way, and what follows from them."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from tests.benchmarks.errors import BenchmarkError
 from tests.benchmarks.summary import Spread
 
 BASE = "nginx"
@@ -36,15 +38,25 @@ class Section:
     Attributes:
         title: what it is about.
         notes: what has to be known to read it.
+        failures: what could not be measured, and why.
     """
 
     title: str
     notes: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
     _values: dict[Measure, dict[str, dict[int, float]]] = field(default_factory=dict)
 
     def add(self, measure: Measure, way: str, repeat: int, value: float) -> None:
         """Note a number."""
         self._values.setdefault(measure, {}).setdefault(way, {})[repeat] = value
+
+    @contextmanager
+    def trying(self, what: str) -> Iterator[None]:
+        """Note it if something cannot be measured, and go on with the rest."""
+        try:
+            yield
+        except BenchmarkError as error:
+            self.failures.append(f"{what}: {error}")
 
     @property
     def measures(self) -> list[Measure]:

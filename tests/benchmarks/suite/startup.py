@@ -14,6 +14,6 @@ def measure(lab: Lab) -> Section:
     for repeat, way in lab.rounds((*COMPARED, HAPROXY), lab.scale.starts):
         lab.tell(f"start-up: {way}")
         began = time.perf_counter()
-        with lab.started(way):
+        with section.trying(way), lab.started(way):
             section.add(TO_FIRST_ANSWER, way, repeat, time.perf_counter() - began)
     return section
