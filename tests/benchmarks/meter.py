@@ -6,8 +6,8 @@ from array import array
 from dataclasses import dataclass
 
 from tests.benchmarks.cpu import cpu_seconds, machine_cpu_seconds
-from tests.benchmarks.resident import resident_bytes
 from tests.benchmarks.percentiles import Percentiles
+from tests.benchmarks.resident import resident_bytes
 
 
 @dataclass(frozen=True)

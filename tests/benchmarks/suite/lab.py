@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.benchmarks.cpu import process_tree
 from tests.benchmarks.measure import idle_share, run_load
-from tests.benchmarks.memory import resident_bytes
 from tests.benchmarks.meter import Measured
+from tests.benchmarks.resident import resident_bytes
 from tests.benchmarks.suite.results import BASE, DIRECT
 from tests.benchmarks.suite.scale import Scale
 from tests.benchmarks.targets import Target, open_proxy
