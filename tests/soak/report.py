@@ -8,7 +8,6 @@ from dataclasses import asdict
 
 from tests.soak.proxy import ALLOCATOR
 from tests.soak.run import Result
-from tests.soak.watch import GROWTH, JUDGED_FROM
 
 _MIB = 1024 * 1024
 
@@ -90,11 +89,9 @@ def _memory(result: Result) -> str:
         f"{rest.resident_bytes / _MIB:.1f} after {rest.after_seconds:.0f} s"
         for rest in result.rests
     )
-    judged = result.rests[-1].after_seconds >= JUDGED_FROM
-    limit = f"at most {GROWTH:.0%}" if judged else f"judged from {JUDGED_FROM:.0f} s of load on"
     return (
         f"memory at rest, MiB: {at_rest}; {result.growth:+.1%} from the first rest, after the "
-        f"warm-up, to the last ({limit}; with {' '.join(ALLOCATOR)}); "
+        f"warm-up, to the last (at most {result.most_growth:.0%}; with {' '.join(ALLOCATOR)}); "
         f"under load at most {result.most_resident_bytes / _MIB:.0f}"
     )
 

@@ -57,6 +57,7 @@ class Result:
     """That were compared."""
     rests: list[Rest]
     growth: float
+    most_growth: float
     files_at_start: int
     most_resident_bytes: int
     kills: int
@@ -110,6 +111,7 @@ class Run:
             series=len(self.tally.ledger.expected),
             rests=watch.rests,
             growth=watch.growth,
+            most_growth=watch.most_growth,
             files_at_start=watch.files_at_start,
             most_resident_bytes=max(watch.under_load),
             kills=sum(one.kills for one in servers),
