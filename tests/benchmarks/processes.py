@@ -14,7 +14,7 @@ from tests.benchmarks.cpu import process_tree
 from tests.benchmarks.errors import ProcessError
 
 ROOT = Path(__file__).parents[2]
-_START = 20.0  # seconds that a process has to answer its first request
+_PAUSE = 0.02  # seconds between two attempts
 _STOP = 10.0  # seconds that it has to end after SIGTERM
 
 
@@ -66,23 +66,36 @@ def free_port() -> int:
         return port
 
 
-def wait_until_ready(process: subprocess.Popen[str], port: int, log: Path) -> None:
-    """Wait until the process passes a request on to the upstream.
+def wait_until_ready(
+    process: subprocess.Popen[str],
+    port: int,
+    log: Path,
+    path: str = "/health",
+    patience: float = 20.0,
+) -> None:
+    """Wait until the process passes a request on to the upstream, or answers it itself.
+
+    Args:
+        process: what was started.
+        port: where it listens.
+        log: the file that its output goes to.
+        path: what is asked for.
+        patience: seconds that it has to answer its first request.
 
     Raises:
         ProcessError: it ended, or does not answer in time; says what it logged.
     """
-    deadline = time.monotonic() + _START
+    deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise ProcessError(
                 f"{process.args!r} ended with status {process.returncode}:\n{_tail(log)}",
             )
-        if _answers(port):
+        if _answers(port, path):
             return
-        time.sleep(0.05)
+        time.sleep(_PAUSE)
     raise ProcessError(
-        f"{process.args!r} did not answer on port {port} within {_START:.0f} s:\n{_tail(log)}",
+        f"{process.args!r} did not answer on port {port} within {patience:.0f} s:\n{_tail(log)}",
     )
 
 
@@ -90,10 +103,10 @@ def _tail(log: Path) -> str:
     return log.read_text()[-2000:] or "(it logged nothing)"
 
 
-def _answers(port: int) -> bool:
+def _answers(port: int, path: str) -> bool:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
     try:
-        connection.request("GET", "/health")
+        connection.request("GET", path)
         return connection.getresponse().status == http.HTTPStatus.OK
     except (OSError, http.client.HTTPException):
         return False

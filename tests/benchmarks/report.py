@@ -10,9 +10,10 @@ from pathlib import Path
 
 from rich.table import Table
 
+from tests.benchmarks.errors import ProcessError
+from tests.benchmarks.others import installed
 from tests.benchmarks.sample import Work
 from tests.benchmarks.summary import TARGETS, Spread, Summary
-from tests.benchmarks.targets import nginx_path
 from tests.benchmarks.upstream import ANSWER_SECONDS
 
 _HEADER = ["per", "proxy", "CPU µs", "times nginx", "rate/s"]
@@ -88,13 +89,22 @@ def machine() -> dict[str, str]:
         for line in Path("/proc/cpuinfo").read_text().splitlines()
         if line.startswith("model name")
     ]
-    version = subprocess.run([nginx_path(), "-v"], capture_output=True, text=True, check=True)
     return {
         "cpu": f"{os.cpu_count()} of {models[0] if models else platform.machine()}",
         "kernel": f"Linux {platform.release()}",
         "python": f"Python {platform.python_version()}",
-        "nginx": version.stderr.strip().rpartition(": ")[2],
-    }
+    } | {name: version for name in ("nginx", "haproxy") if (version := _version(name))}
+
+
+def _version(name: str) -> str:
+    """What a program says of itself; empty if it is not installed."""
+    try:
+        command = [installed(name), "-v"]
+    except ProcessError:
+        return ""
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    first = (said.stdout or said.stderr).partition("\n")[0]
+    return first.rpartition(": ")[2].partition(" https:")[0].removeprefix("HAProxy version ")
 
 
 def _rows(summary: Summary) -> Iterator[list[str]]:

@@ -6,7 +6,7 @@ from statistics import median
 
 from tests.benchmarks.sample import Plan, Sample, Work
 
-TARGETS: dict[Work, float] = {"events": 2.2, "requests": 7.0}  # at most so many times nginx's CPU
+TARGETS: dict[Work, float] = {"events": 1.3, "requests": 3.0}  # at most so many times nginx's CPU
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What is measured: the ways from a client to the upstream."""
 
+import json
 import shlex
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,43 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.benchmarks.errors import ProcessError
+from tests.benchmarks.others import haproxy, litellm_command, nginx
 from tests.benchmarks.processes import free_port, running, wait_until_ready
+from tests.benchmarks.traffic import MOST_MODELS
 
 SPECMETER_COMMAND = (
     "{python} -m specmeter serve --upstream {upstream} --listen {listen} --admin {admin}"
 )
-
-_NGINX = """
-daemon off;
-worker_processes 1;
-pid {folder}/nginx.pid;
-lock_file {folder}/nginx.lock;
-error_log stderr warn;
-events {{ worker_connections 1024; }}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    keepalive_requests 1000000;
-    upstream model {{
-        server 127.0.0.1:{upstream};
-        keepalive 128;
-        keepalive_requests 1000000;
-    }}
-    server {{
-        listen 127.0.0.1:{port};
-        location / {{
-            proxy_pass http://model;
-            proxy_http_version 1.1;
-            proxy_set_header Connection "";
-            proxy_buffering off;
-        }}
-    }}
-}}
-"""
 
 
 @dataclass(frozen=True)
@@ -62,29 +32,63 @@ class Target:
 
 
 @contextmanager
-def open_proxy(name: str, upstream: int, folder: Path, specmeter: str) -> Iterator[Target]:
+def open_proxy(
+    name: str, upstream: int, folder: Path, specmeter: str = "", litellm: Path | None = None
+) -> Iterator[Target]:
     """Start the proxy of this name in front of the upstream, stop it when the block is left.
 
     Args:
-        name: `nginx`, `naive` or `specmeter`.
+        name: `nginx`, `haproxy`, `naive`, `litellm` or `specmeter`.
         upstream: port of the upstream.
         folder: an empty one for files of the proxy.
         specmeter: the command that starts specmeter, see SPECMETER_COMMAND.
+        litellm: the virtual environment that has it.
 
     Raises:
         ProcessError: it does not start.
     """
     port = free_port()
+    ready, patience = "/health", 20.0
     match name:
         case "nginx":
-            command = _nginx(upstream, port, folder)
+            command = nginx(upstream, port, folder)
+        case "haproxy":
+            command = haproxy(upstream, port, folder)
         case "naive":
             command = _module("naive_proxy", f"http://127.0.0.1:{upstream}", port)
+        case "litellm" if litellm is not None:
+            command = litellm_command(litellm, upstream, port, folder)
+            ready, patience = "/health/liveliness", 120.0
         case "specmeter":
-            command = _specmeter(specmeter, upstream, port)
+            command = _specmeter(specmeter or SPECMETER_COMMAND, upstream, port)
         case _:
             raise ValueError(f"unknown proxy {name!r}")
-    with _answering(command, port, folder / "log") as target:
+    with answering(command, port, folder / "log", ready, patience) as target:
+        yield target
+
+
+@contextmanager
+def many_upstreams(count: int, upstream: int, folder: Path) -> Iterator[Target]:
+    """Start specmeter with several upstreams; all are the same server, with models of their own.
+
+    Args:
+        count: how many, at most MOST_MODELS.
+        upstream: port of the server.
+        folder: an empty one for files of the proxy.
+    """
+    names = [f"model-{i}" for i in range(MOST_MODELS)]
+    tables = [
+        f'[[upstream]]\nname = "u{i}"\nurl = "http://127.0.0.1:{upstream}"\n'
+        f"models = {json.dumps(names[i::count])}\n"
+        for i in range(count)
+    ]
+    config = folder / "specmeter.toml"
+    config.write_text("\n".join(tables))
+    port = free_port()
+    command = (
+        f"{{python}} -m specmeter serve --config {config} --listen {{listen}} --admin {{admin}}"
+    )
+    with answering(_specmeter(command, upstream, port), port, folder / "log") as target:
         yield target
 
 
@@ -97,38 +101,23 @@ def open_upstream(rate: float, log: Path) -> Iterator[Target]:
         log: file for its error output.
     """
     port = free_port()
-    with _answering(_module("upstream", port, rate), port, log) as target:
+    with answering(_module("upstream", port, rate), port, log) as target:
         yield target
 
 
-def nginx_path() -> str:
-    """Where nginx is.
-
-    Raises:
-        ProcessError: it is not installed.
-    """
-    path = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
-    if path is None:
-        raise ProcessError("nginx is neither on PATH nor in /usr/sbin: install Debian's `nginx`")
-    return path
-
-
 @contextmanager
-def _answering(command: list[str], port: int, log: Path) -> Iterator[Target]:
+def answering(
+    command: list[str], port: int, log: Path, ready: str = "/health", patience: float = 20.0
+) -> Iterator[Target]:
+    """Run a server until the block is left; it answers `ready` within `patience` seconds."""
     with running(command, log) as process:
-        wait_until_ready(process, port, log)
+        wait_until_ready(process, port, log, ready, patience)
         yield Target(port, process.pid)
 
 
 def _module(name: str, *arguments: object) -> list[str]:
     """The command that runs a module of this folder."""
     return [sys.executable, "-m", f"tests.benchmarks.{name}", *map(str, arguments)]
-
-
-def _nginx(upstream: int, port: int, folder: Path) -> list[str]:
-    config = folder / "nginx.conf"
-    config.write_text(_NGINX.format(folder=folder, upstream=upstream, port=port))
-    return [nginx_path(), "-e", "stderr", "-p", str(folder), "-c", str(config)]
 
 
 def _specmeter(command: str, upstream: int, port: int) -> list[str]:

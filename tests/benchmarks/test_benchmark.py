@@ -30,15 +30,15 @@ def meter() -> Meter:
 
 
 @asynccontextmanager
-async def relay(upstream: int, change: Callable[[bytes], bytes]) -> AsyncIterator[int]:
-    """A proxy that changes what comes back; an empty piece ends the connection."""
+async def relay(upstream: int, change: Callable[[bytes], bytes | None]) -> AsyncIterator[int]:
+    """A proxy that changes what comes back; None loses a piece, an empty one ends it all."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         up_reader, up_writer = await asyncio.open_connection("127.0.0.1", upstream)
 
         async def back() -> None:
-            while changed := change(await up_reader.read(65536)):
-                writer.write(changed)
+            while (changed := change(await up_reader.read(65536))) != b"":
+                writer.write(changed or b"")
             writer.close()
 
         task = asyncio.create_task(back())
@@ -75,6 +75,28 @@ async def test_changed_event_is_noticed(upstream: int, meter: Meter) -> None:
     async with relay(upstream, lambda data: data.replace(b" w00020", b" w00021")) as port:
         with pytest.raises(DeliveryError, match="differ from byte"):
             await run_streams(port, meter, streams=2, rate=RATE, seconds=0.2)
+
+
+async def test_lost_event_is_noticed(upstream: int, meter: Meter) -> None:
+    """An event that never comes fails the run, although every other byte is right."""
+    async with relay(upstream, lambda data: None if b" w00020" in data else data) as port:
+        with pytest.raises(DeliveryError, match="event 21: "):
+            await run_streams(port, meter, streams=1, rate=RATE, seconds=0.2)
+
+
+async def test_reordered_events_are_noticed(upstream: int, meter: Meter) -> None:
+    """Two events that change places fail the run."""
+    names = {b" w00020": b" w00021", b" w00021": b" w00020"}
+
+    def swapped(data: bytes) -> bytes:
+        for name, other in names.items():
+            if name in data:
+                return data.replace(name, other)
+        return data
+
+    async with relay(upstream, swapped) as port:
+        with pytest.raises(DeliveryError, match=r"event 21.* differ from byte"):
+            await run_streams(port, meter, streams=1, rate=RATE, seconds=0.2)
 
 
 async def test_changed_answer_is_noticed(upstream: int, meter: Meter) -> None:

@@ -70,11 +70,11 @@ def test_good_sample_has_no_faults() -> None:
 
 @pytest.mark.parametrize(
     ("cpu", "verdict"),
-    [(0.031, "; reached: 2.10"), (0.033, "NOT reached: 2.30")],
+    [(0.022, "; reached: 1.20"), (0.024, "NOT reached: 1.40")],
 )
 def test_verdict_names_the_target(cpu: float, verdict: str) -> None:
     """Whether a target is reached is said beside it."""
     samples = [sample("nginx", 0, 0.02), sample("specmeter", 0, cpu)]
     per_event, _ = verdicts(Summary(PLAN, samples))
-    assert "at most 2.2 times" in per_event
+    assert "at most 1.3 times" in per_event
     assert verdict in per_event

@@ -7,17 +7,21 @@ outlives the benchmark.
 import asyncio
 import json
 import sys
-from typing import cast
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, cast
 
 import uvloop
 
 from tests.benchmarks.http1 import MessageReader
-from tests.benchmarks.traffic import Traffic
+from tests.benchmarks.traffic import AS_CAPTURED, CHAT, UNMETERED, Shape, Traffic
 
 _STREAM_HEAD = (
     b"HTTP/1.1 200 OK\r\nServer: llama.cpp\r\nX-Accel-Buffering: no\r\n"
     b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 )
+
+_BACKLOG = 4096  # thousands of streams begin at a time
 
 ANSWER_SECONDS = 0.01
 """What an answer takes that is not streamed.
@@ -27,12 +31,25 @@ for each time it wakes up, and the proxies would be compared at different loads.
 """
 
 
+class _Traffics:
+    """The answers, by their shape."""
+
+    def __init__(self) -> None:
+        self._made: dict[Shape, Traffic] = {}
+
+    def of(self, shape: Shape = AS_CAPTURED) -> Traffic:
+        """Give the answers of a shape."""
+        if shape not in self._made:
+            self._made[shape] = Traffic(shape)
+        return self._made[shape]
+
+
 class _Connection(asyncio.Protocol):
     """Answers the requests of one connection, one after the other."""
 
-    def __init__(self, traffic: Traffic, rate: float) -> None:
-        self._traffic = traffic
-        self._period = 1 / rate
+    def __init__(self, traffics: _Traffics, rate: float) -> None:
+        self._traffics = traffics
+        self._rate = rate
         self._loop = asyncio.get_running_loop()
         self._reader = MessageReader(self._on_head, self._on_body, self._on_end)
         self._head = b""
@@ -58,29 +75,34 @@ class _Connection(asyncio.Protocol):
     def _on_end(self) -> None:
         body, self._body = self._body, bytearray()
         method, path, _ = self._head.split(b"\r\n", 1)[0].decode().split(" ")
-        if method == "POST" and path == "/v1/chat/completions":
+        if method == "POST" and path in (CHAT, UNMETERED):
             self._complete(json.loads(body))
         else:
-            page = self._traffic.pages.get(path)
+            page = self._traffics.of().pages.get(path)
             self._transport.write(_message(page) if page else _message(b"{}", "404 Not Found"))
 
-    def _complete(self, request: dict[str, int]) -> None:
-        if not request["stream"]:
-            answer = _message(self._traffic.answer(request["seed"]))
+    def _complete(self, request: dict[str, Any]) -> None:
+        shape = Shape(**request["shape"]) if "shape" in request else AS_CAPTURED
+        traffic = self._traffics.of(shape)
+        if not request.get("stream"):
+            answer = _message(traffic.answer(request["seed"]))
             self._timer = self._loop.call_later(ANSWER_SECONDS, self._transport.write, answer)
             return
-        events = self._traffic.events(request["seed"], request["max_tokens"])
-        frames = [b"%x\r\n%b\r\n" % (len(event), event) for event in events]
-        frames[-1] += b"0\r\n\r\n"
+        events = traffic.events(request["seed"], request["max_tokens"])
         self._transport.write(_STREAM_HEAD)
-        self._send(frames, 0, self._loop.time())
+        self._send(events, next(events), 0, self._loop.time(), 1 / (shape.rate or self._rate))
 
-    def _send(self, frames: list[bytes], index: int, start: float) -> None:
+    def _send(
+        self, events: Iterator[bytes], event: bytes, index: int, start: float, period: float
+    ) -> None:
         """Send one event and plan the next; times are counted from the start, so none drifts."""
-        self._transport.write(frames[index])
-        if index + 1 < len(frames):
-            due = start + (index + 1) * self._period
-            self._timer = self._loop.call_at(due, self._send, frames, index + 1, start)
+        following = next(events, None)
+        end = b"" if following else b"0\r\n\r\n"
+        self._transport.write(b"%x\r\n%b\r\n%b" % (len(event), event, end))
+        if following:
+            due = start + (index + 1) * period
+            more = (events, following, index + 1, start, period)
+            self._timer = self._loop.call_at(due, self._send, *more)
 
 
 def _message(body: bytes, status: str = "200 OK") -> bytes:
@@ -99,9 +121,10 @@ async def start(port: int, rate: float) -> asyncio.Server:
         port: where; 0 for any free one.
         rate: events per second of each stream.
     """
-    traffic = Traffic()
+    traffics = _Traffics()
     loop = asyncio.get_running_loop()
-    return await loop.create_server(lambda: _Connection(traffic, rate), "127.0.0.1", port)
+    make = partial(_Connection, traffics, rate)
+    return await loop.create_server(make, "127.0.0.1", port, backlog=_BACKLOG)
 
 
 async def _main(port: str, rate: str) -> None:

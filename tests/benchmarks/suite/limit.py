@@ -1,0 +1,60 @@
+"""How many events per second one core takes: the load is raised until the proxy gives way."""
+
+from tests.benchmarks.errors import BenchmarkError
+from tests.benchmarks.suite.lab import Lab, Visit
+from tests.benchmarks.suite.results import BASE, DIRECT, Measure, Section
+from tests.benchmarks.traffic import Shape
+
+STREAMS = 200
+_FIRST = 4000.0  # events per second
+_STEP = 1.25
+_MOST = 60_000.0
+_SECONDS = 2.0
+_KEPT_UP = 0.97  # share of the events that came in time
+
+LIMIT = Measure("highest load kept up with", "events/s", 0)
+BUSY = Measure("cores that it used then", "cores", 2)
+
+
+def measure(lab: Lab) -> Section:
+    """Raise the load on each way, step by step."""
+    section = Section(
+        "Limit of one core",
+        [
+            (
+                f"{STREAMS} streams, {_STEP:g} times the events from step to step, until fewer "
+                f"than {_KEPT_UP:.0%} come in time."
+            ),
+            (
+                "Where a way reaches what the direct way does, that is the limit of the load "
+                "itself, which shares the cores, and not the proxy's."
+            ),
+        ],
+    )
+    for repeat, way in lab.rounds((DIRECT, BASE, "haproxy", "specmeter")):
+        with section.trying(way), lab.visit(way) as visit:
+            load = _FIRST
+            while load <= _MOST:
+                lab.tell(f"limit: {way}, {load:.0f} events/s")
+                cores = _cores(visit, load)
+                if cores is None:
+                    break
+                section.add(LIMIT, way, repeat, load)
+                if way != DIRECT:
+                    section.add(BUSY, way, repeat, cores)
+                load *= _STEP
+    return section
+
+
+def _cores(visit: Visit, load: float) -> float | None:
+    """The cores that the proxy used; None if it could not keep up."""
+    rate = load / STREAMS
+    try:
+        found = visit.load(
+            "streams", Shape(rate=rate), streams=STREAMS, rate=rate, seconds=_SECONDS
+        )
+    except BenchmarkError:
+        return None
+    if found.count / found.seconds < _KEPT_UP * load:
+        return None
+    return found.cpu_seconds / found.seconds
