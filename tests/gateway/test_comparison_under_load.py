@@ -67,7 +67,7 @@ TROUBLES: dict[str, Script] = {
 @pytest.mark.parametrize(
     "how",
     [
-        {"holdout": 0.2, "holdout_patience_seconds": 0.5},
+        {"holdout": 0.2, "holdout_patience_seconds": 2.0},
         {"shadow": 1.0, "shadow_per_minute": 6000.0, "shadow_in_flight": 10000},
     ],
     ids=["holdout", "shadow"],

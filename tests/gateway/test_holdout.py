@@ -12,6 +12,7 @@ from tests.scripted import Call, Script, ScriptedUpstream, answer, response, the
 
 HEADER = b"x-specmeter-holdout"
 SPEC = response(completion("spec", drafted=40))
+ASKED = request(stream=True)
 PLAIN = response(completion("plain"))
 
 
@@ -20,7 +21,7 @@ async def prove(proxy: Proxy) -> None:
     holdout = proxy.service._plain.comparisons.holdouts["spec"]
     async with asyncio.timeout(10):
         while not holdout.is_proven:
-            await chat(proxy.url, request())
+            await chat(proxy.url, ASKED)
             await asyncio.sleep(0.01)
 
 
@@ -34,12 +35,12 @@ async def test_the_plain_upstream_answers_in_its_own_bytes() -> None:
         await prove(proxy)
         bodies = set()
         for number in range(12):
-            got = await chat(proxy.url, request(), (b"x-chat", b"%d" % number))
+            got = await chat(proxy.url, ASKED, (b"x-chat", b"%d" % number))
             by_plain = (HEADER, b"plain") in got.fields
             assert got.body == completion("plain" if by_plain else "spec", **_drafts(by_plain))
             bodies.add(got.body)
         assert len(bodies) == 2
-        assert {one.body for one in held_out(plain)} == {request()}
+        assert {one.body for one in held_out(plain)} == {ASKED}
         metrics = await proxy.metrics()
         answered = metrics.total("holdout_requests_total", upstream="spec", result="answered")
         assert answered == len(held_out(plain))
@@ -59,7 +60,7 @@ async def test_held_out_completions_become_the_baseline() -> None:
     ):
         await prove(proxy)
         for _ in range(60):
-            await chat(proxy.url, request())
+            await chat(proxy.url, ASKED)
         metrics = await proxy.metrics()
         found = metrics.total("baseline_seconds_per_token", upstream="spec", baseline="holdout")
         assert found == pytest.approx(0.030)
@@ -76,9 +77,24 @@ async def test_a_plain_upstream_gets_no_other_requests() -> None:
         plain_server(answer(PLAIN)) as plain,
         compared(spec.url, plain.url) as proxy,
     ):
-        got = await chat(proxy.url, request(model="gpt-4o"))
+        got = await chat(proxy.url, request(model="gpt-4o", stream=True))
         assert got.status == 200
         assert (len(spec.requests), len(plain.requests)) == (1, 0)
+
+
+async def test_only_streams_are_held_out() -> None:
+    """Nothing tells a long answer in one piece from a server that hangs."""
+    async with (
+        ScriptedUpstream(answer(SPEC)) as spec,
+        plain_server(answer(PLAIN)) as plain,
+        compared(spec.url, plain.url, holdout=0.5) as proxy,
+    ):
+        await prove(proxy)
+        before = len(held_out(plain))
+        for body in (request(), request(stream=False), b"[]", b'{"stream":true'):
+            for _ in range(8):
+                await chat(proxy.url, body)
+        assert len(held_out(plain)) == before
 
 
 async def test_the_model_has_another_name_there() -> None:
@@ -90,9 +106,9 @@ async def test_the_model_has_another_name_there() -> None:
     ):
         await prove(proxy)
         while not held_out(plain):
-            await chat(proxy.url, request())
+            await chat(proxy.url, ASKED)
         sent = orjson.loads(held_out(plain)[0].body)
-        assert sent == orjson.loads(request()) | {"model": "m-plain"}
+        assert sent == orjson.loads(ASKED) | {"model": "m-plain"}
 
 
 async def resets(call: Call) -> None:
@@ -118,13 +134,13 @@ async def test_a_server_that_was_never_well_gets_no_live_request(fault: str) -> 
         compared(spec.url, plain.url, holdout=0.5, holdout_patience_seconds=0.2) as proxy,
     ):
         for _ in range(40):
-            got = await chat(proxy.url, request())
+            got = await chat(proxy.url, ASKED)
             assert got.body == completion("spec", drafted=40)
             await asyncio.sleep(0.01)
         assert held_out(plain) == []
         (proof,) = plain.requests
         tried = {"stream": True, "max_tokens": 1}
-        assert orjson.loads(proof.body) == orjson.loads(request()) | tried
+        assert orjson.loads(proof.body) == orjson.loads(ASKED) | tried
         metrics = await proxy.metrics()
         assert not metrics.by("holdout_requests_total", "result")
 
@@ -143,13 +159,13 @@ async def test_a_fault_later_costs_no_answer(fault: str) -> None:
     ):
         await prove(proxy)
         while not held_out(plain):
-            await chat(proxy.url, request())
+            await chat(proxy.url, ASKED)
         for _ in range(20):
-            got = await chat(proxy.url, request())
+            got = await chat(proxy.url, ASKED)
             assert got.body == completion("spec", drafted=40)
             assert not [value for name, value in got.fields if name == HEADER]
         assert len(held_out(plain)) == 1
-        assert {one.body for one in spec.requests} == {request()}
+        assert {one.body for one in spec.requests} == {ASKED}
         metrics = await proxy.metrics()
         assert metrics.by("holdout_requests_total", "result") == {"fell_back": 1.0}
         assert metrics.by("requests_total", "upstream") == {"spec": float(len(spec.requests))}
@@ -173,7 +189,7 @@ async def test_a_break_in_the_middle_is_the_clients_too() -> None:
         compared(spec.url, plain.url, holdout=0.5) as proxy,
     ):
         await prove(proxy)
-        answers = [await chat(proxy.url, request()) for _ in range(20)]
+        answers = [await chat(proxy.url, ASKED) for _ in range(20)]
         broken = [got for got in answers if not got.complete]
         assert len(broken) == len(held_out(plain)) == 1
         assert broken[0].body == b"half of"
@@ -201,7 +217,7 @@ async def test_a_client_that_leaves_ends_the_held_out_request() -> None:
         await prove(proxy)
         while True:
             before = len(spec.requests)
-            asked = asyncio.create_task(chat(proxy.url, request()))
+            asked = asyncio.create_task(chat(proxy.url, ASKED))
             while not (asked.done() or held_out(plain)):  # noqa: ASYNC110 - as `until`
                 await asyncio.sleep(0.002)
             if held_out(plain):

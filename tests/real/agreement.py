@@ -138,10 +138,12 @@ class Live:
                 "messages": [{"role": "user", "content": prompt}],
                 "max_tokens": tokens,
                 "temperature": 0,
+                "stream": True,
             }
             url = f"{self._service.data_url}/v1/chat/completions"
             async with self._client.post(url, json=asked) as response:
-                assert response.status == 200, await response.text()
+                assert response.status == 200
+                await response.read()
             while len(self.seen) == count or self._is_replaying:  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.01)
 

@@ -106,7 +106,7 @@ async def _fast(stack: Stack) -> bool:
         else:
             # Steps without a draft tell the fixed part of what a step costs.
             asked = varied(turn, 16) if turn % 4 == 1 else repetitive(turn, 32 + 2 * (turn % 20))
-            await stack.ask(NGRAM, **asked, stream=turn % 2 == 0)
+            await stack.ask(NGRAM, **asked, stream=True)
         if (await stack.last(_low(NGRAM)) or 0) > 1 and await stack.last(_BREAK_EVEN) is not None:
             return True
     return False

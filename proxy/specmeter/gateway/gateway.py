@@ -16,12 +16,19 @@ from specmeter.gateway.endpoints import MODELS, OTHER
 from specmeter.gateway.exchange import Ending, Exchange, Replayable
 from specmeter.gateway.failures import UpstreamError, error_body
 from specmeter.gateway.forward import Call, forward, forward_at_once
+from specmeter.gateway.holdout import Holdout
 from specmeter.gateway.incoming import HTTP_1_0, Request
 from specmeter.gateway.inject import inject, with_members
 from specmeter.gateway.protocol import DataProtocol
 from specmeter.gateway.refusal import refusal_of
 from specmeter.gateway.relay import Limits, Relay
-from specmeter.gateway.request import AS_CAME, RequestIds, model_in_body, model_in_query
+from specmeter.gateway.request import (
+    AS_CAME,
+    RequestIds,
+    asks_for_stream,
+    model_in_body,
+    model_in_query,
+)
 from specmeter.gateway.trial import Patience
 from specmeter.gateway.upload import BrokenUploadError, Upload
 from specmeter.keys import Keys
@@ -213,21 +220,31 @@ class Gateway:
             )
         return upstream
 
-    async def _hold_out(self, call: Call, upstream: Upstream) -> Relay | None:
-        """Let the plain upstream answer, if the request is drawn; `None` if it has not."""
-        exchange = call.exchange
+    async def _drawn(self, call: Call, upstream: Upstream) -> Holdout | None:
+        """Decide whether the plain upstream is to answer; then the whole request is here."""
         holdout = self._plain.holdouts.get(upstream.name)
-        if holdout is None or not exchange.completion:
+        if holdout is None or not call.exchange.completion:
             return None
         conversation = call.request.headers.get(holdout.header.lower().encode())
         if not holdout.draws(None if conversation is None else conversation.decode(*AS_CAME)):
             return None
-        if not await self._collect(call, self._limits.body_bytes) or not call.upload.begun:
+        if not await self._collect(call, self._limits.body_bytes):
             return None
-        body, plain = call.upload.begun, holdout.plain
+        body = call.upload.begun
+        if not asks_for_stream(body):
+            return None  # nothing tells a long answer in one piece from a server that hangs
         if not holdout.is_proven:
-            self._plain.prove(holdout, exchange.endpoint, Replayable(call.request.target, body))
+            copy = Replayable(call.request.target, body)
+            self._plain.prove(holdout, call.exchange.endpoint, copy)
             return None
+        return holdout
+
+    async def _hold_out(self, call: Call, upstream: Upstream) -> Relay | None:
+        """Let the plain upstream answer, if the request is drawn; `None` if it has not."""
+        holdout = await self._drawn(call, upstream)
+        if holdout is None:
+            return None
+        exchange, body, plain = call.exchange, call.upload.begun, holdout.plain
         exchange.upstream, exchange.held_out_of = plain.name, upstream.name
         exchange.asked_model = model_in_body(body)
         if exchange.asked_model is not None and holdout.model:

@@ -76,6 +76,15 @@ def model_in_query(path: str) -> str | None:
     return parse_qs(query).get("model", [None])[0]
 
 
+def asks_for_stream(body: bytes) -> bool:
+    """Whether a JSON body asks for its answer in pieces as it is generated."""
+    try:
+        parsed = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(parsed, dict) and parsed.get("stream") is True
+
+
 def model_in_body(body: bytes) -> str | None:
     """Return the model that a JSON body names."""
     try:
