@@ -43,7 +43,7 @@ class Command:
 
     async def urls(self) -> tuple[str, str]:
         """Return where it takes requests, and where its metrics are."""
-        found = await self.read_until(r"point clients at (\S+)/v1; metrics are at (\S+)/metrics")
+        found = await self.read_until(r"point clients at (\S+)/v1;.* metrics are at (\S+)/metrics")
         return found[1], found[2]
 
     async def end(self) -> int:

@@ -17,7 +17,7 @@ from tests.real.openai_client import API_KEY, CHAT, MODEL, async_client
 from tests.real.page import Page
 from tests.real.proxy import until
 
-LISTENS = re.compile(r"point clients at (http://\S+)/v1; metrics are at (http://\S+)/metrics")
+LISTENS = re.compile(r"point clients at (http://\S+)/v1;.* metrics are at (http://\S+)/metrics")
 
 
 @dataclass
