@@ -33,12 +33,14 @@ probe_seconds = 1.0
 drain_seconds = 5.0
 """
 
+# Connecting is never slow here on purpose: a machine with too much to do shall not look like a fault.
 _UPSTREAM = """
 [[upstream]]
 name = "{name}"
 url = "{url}"
 models = {models}
 keepalive_seconds = 1.0
+connect_seconds = 30.0
 meter_cancelled = {metered}
 inject = {injects}
 """
