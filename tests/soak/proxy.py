@@ -33,7 +33,7 @@ probe_seconds = 1.0
 drain_seconds = 5.0
 """
 
-# Connecting is never slow here on purpose: a machine with too much to do shall not look like a fault.
+# No upstream is slow to connect to on purpose: a starved machine shall not look like a fault.
 _UPSTREAM = """
 [[upstream]]
 name = "{name}"
