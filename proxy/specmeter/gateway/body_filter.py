@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from specmeter.gateway.json_member import last_member
+from specmeter.gateway.json_member import before, last_member
 
 WINDOW_BYTES = 64 * 1024
 """The added member is not longer than this."""
@@ -42,6 +42,12 @@ class BodyFilter:
         if member is None or not self._is_last(rest, member.start):
             return rest
         return rest[: member.start] + rest[member.end :]
+
+    def broken_off(self) -> bytes:
+        """Return what is still held, up to where the member has begun."""
+        rest = bytes(self._held)
+        self._held.clear()
+        return rest[: before(rest, (b',"%b"' % self._extension,))]
 
     def _is_last(self, text: bytes, start: int) -> bool:
         """Whether the member is the document's own, with nothing behind it."""

@@ -204,6 +204,8 @@ class Connection(asyncio.Protocol):
                 return
         block = self._head_bytes + data if self._head_bytes else data
         while (end := block.find(b"\r\n\r\n")) >= 0:
+            if end > MAX_HEAD_BYTES:
+                break
             head = parse_head(block[:end], to_head_request=self._to_head_request)
             if head.status >= 200:  # noqa: PLR2004
                 if not self._to_head_request:

@@ -1,8 +1,9 @@
-"""Cuts one member out of a JSON text, and leaves every other byte as it is."""
+"""Finds a member in a JSON text, so that every other byte can stay as it is."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _DECODER = json.JSONDecoder()
@@ -36,3 +37,14 @@ def last_member(text: bytes, name: bytes) -> Member | None:
     except (UnicodeDecodeError, ValueError, RecursionError):
         return None
     return Member(start, value, value + len(tail[:length].encode()))
+
+
+def before(text: bytes, beginnings: Sequence[bytes]) -> int:
+    """Return where the first of these begins, also where its end is cut off; else the end."""
+    found = [at for one in beginnings if (at := text.find(one)) >= 0]
+    for one in beginnings:
+        for length in range(len(one) - 1, 2, -1):  # less of it tells nothing
+            if text.endswith(one[:length]):
+                found.append(len(text) - length)
+                break
+    return min(found, default=len(text))

@@ -196,7 +196,7 @@ class Relay:
     def on_end(self) -> None:
         """End the client's answer."""
         if not self._as_sent:
-            self._pass_rest()
+            self._pass_rest(b"" if self._filter is None else self._filter.flush())
             if self._rechunk:
                 self._write(b"0\r\n\r\n")
         elif self._unsent_head:
@@ -212,7 +212,8 @@ class Relay:
             return
         self.exchange.ending = Ending.UPSTREAM_FAILED
         self.exchange.failure = failure.reason
-        self._pass_rest(self._announced)
+        rest = b"" if self._filter is None else self._filter.broken_off()
+        self._pass_rest(rest, self._announced)
         self._break_off()
         self._on_finished(self, None)
 
@@ -235,9 +236,8 @@ class Relay:
             self._send_reframed(head)  # too long to be held: its length stays unknown
         self._write_payload(payload)
 
-    def _pass_rest(self, length: int | None = None) -> None:
-        """Send on what the filter still holds; `length` is announced instead of the rest's."""
-        rest = b"" if self._filter is None else self._filter.flush()
+    def _pass_rest(self, rest: bytes, length: int | None = None) -> None:
+        """Send on what the filter still held; `length` is announced instead of the rest's."""
         if self._waiting is not None:
             head, self._waiting = self._waiting, None
             self._send_lines(head, head.with_length(len(rest) if length is None else length))

@@ -12,7 +12,7 @@ import orjson
 
 from specmeter import sse
 from specmeter.backends.injection import Undo
-from specmeter.gateway.json_member import last_member
+from specmeter.gateway.json_member import before, last_member
 
 _FINISHED = b'"finish_reason":"'
 _CHOICES = b'"choices":['
@@ -21,6 +21,9 @@ _USAGE = b'"usage":{'
 _FINGERPRINT = b'"system_fingerprint"'
 _LAST_OF_A_CHOICE = (_FINISHED, _NO_CHOICES, b'"type":"response.completed"')
 """What marks a chunk that has llama.cpp's timings unasked."""
+
+_ADDED = (b',"timings"', b',"usage"')
+"""What begins a member that may have been added."""
 
 _MAX_HELD_BYTES = 4 * 1024 * 1024
 """An event longer than this is passed on as it comes."""
@@ -33,7 +36,10 @@ class Filter(Protocol):
         """Take a piece of the answer; return what can be passed on."""
 
     def flush(self) -> bytes:
-        """Return what is still held: the answer has ended, whole or broken."""
+        """Return what is still held: the answer is whole."""
+
+    def broken_off(self) -> bytes:
+        """Return what is still held and can be passed on: the answer has broken off."""
 
 
 class StreamFilter:
@@ -74,11 +80,19 @@ class StreamFilter:
         return b"".join(passed)
 
     def flush(self) -> bytes:
-        """Return what is still held: the stream has ended, whole or broken."""
+        """Return what is still held."""
         rest = self._held + bytes(self._partial)
         self._held = b""
         self._partial.clear()
         return rest
+
+    def broken_off(self) -> bytes:
+        """Return what is held, half an event up to where something that was added may begin."""
+        if not self._off:
+            partial = bytes(self._partial)
+            keep = 0 if _NO_CHOICES in partial else before(partial, _ADDED)
+            del self._partial[keep:]
+        return self.flush()
 
     def _event(self, event: bytes) -> bytes:
         held, self._held = self._held, b""
