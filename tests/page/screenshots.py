@@ -82,16 +82,16 @@ async def _all(states: dict[str, State], out: Path) -> None:
 
 
 async def _pictures(browser: Browser, shown: Shown, out: Path, name: str) -> None:
-    schemes: tuple[Scheme, ...] = ("light", "dark")
+    has_charts = name in ("ngram-mod", "draft-simple")
+    schemes: tuple[Scheme, ...] = ("light", "dark") if has_charts else ("light",)
     for scheme in schemes:
         async with looking(browser, shown.admin_url, 1440, scheme, "5m") as page:
             await page.page.set_viewport_size({"width": 1440, "height": _HEIGHT})
             await _shoot(page, out / f"{name}-{scheme}.png", whole=False)
+            if has_charts and scheme == "light":
+                await _shoot(page, out / f"{name}-whole.png", whole=True)
     async with looking(browser, shown.admin_url, 390, "dark", "5m") as page:
         await _shoot(page, out / f"{name}-390.png", whole=False)
-    async with looking(browser, shown.admin_url, 1440, "light", "5m") as page:
-        if name in ("ngram-mod", "draft-simple"):
-            await _shoot(page, out / f"{name}-whole.png", whole=True)
 
 
 async def _shoot(page: Look, path: Path, *, whole: bool) -> None:

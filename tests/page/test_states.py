@@ -149,6 +149,8 @@ async def test_a_plain_server_is_off(plain: Shown, look: Looking) -> None:
         assert "speculation is off" in await page.text("#verdict .sentence")
         assert "Speculation\noff" in await page.text("[data-upstream=plain]")
         assert await page.text("[data-chart=acceptance] .empty") == "Nothing was drafted."
+        why = "Nothing was drafted: there is nothing to compare."
+        assert await page.text("[data-chart=speedup] .empty") == why
 
 
 async def test_no_baseline_says_how_to_get_one(

@@ -24,7 +24,11 @@ const CHARTS = [
       ["from", plural(speedup.completions, "completion"), `plain ${seconds(speedup.plain_seconds)} / spent ${seconds(speedup.spent_seconds)}`],
     ],
     now: ({ speedup }) => (speedup ? times(speedup.value) : ""),
-    why: (numbers) => (numbers.completions ? "No baseline: how to get one stands at the top." : null),
+    why: (numbers, { advice }) => {
+      if (!numbers.completions) return null;
+      if (!numbers.drafted && numbers.not_drafted) return "Nothing was drafted: there is nothing to compare.";
+      return advice?.length ? "No baseline: how to get one stands at the top." : "No baseline to compare with.";
+    },
   },
   {
     key: "saved",
@@ -33,7 +37,10 @@ const CHARTS = [
     bars: (point) => point.saved_seconds,
     text: (point) => [[point.saved_seconds < 0 ? "lost" : "saved", seconds(Math.abs(point.saved_seconds)), plural(point.completions, "completion")]],
     now: ({ speedup }) => (speedup ? signed(speedup.plain_seconds - speedup.spent_seconds, seconds) : ""),
-    why: (numbers) => (numbers.completions ? "No baseline to compare with." : null),
+    why: (numbers) => {
+      if (!numbers.completions) return null;
+      return !numbers.drafted && numbers.not_drafted ? "Nothing was drafted." : "No baseline to compare with.";
+    },
   },
   {
     key: "acceptance",
@@ -85,7 +92,7 @@ export class Charts {
     const nothing = `No completion in the last ${RANGE_WORDS[series.range]}.`;
     byId("charts-hint").textContent = `Each point of a line is over the ${spanOf(series.trailing_seconds)} before it; bars are by ${spanOf(series.step_seconds)}.`;
     for (const [spec, chart] of this.charts) {
-      chart.show(series.points, spec.why(numbers) ?? nothing, spec.now(numbers), spec.note?.(model));
+      chart.show(series.points, spec.why(numbers, model.verdict) ?? nothing, spec.now(numbers), spec.note?.(model));
     }
   }
 }

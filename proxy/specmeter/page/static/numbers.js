@@ -26,7 +26,7 @@ const CARDS = [
     asks: "What does a run that had a draft bring back? Only those count.",
     value: ({ value }) => number(value),
     fraction: ({ over, under }) => ["1 + accepted", count(over), "rounds with a draft", count(under)],
-    none: () => "The answers do not say in how many rounds there was a draft.",
+    none: (numbers) => (!numbers.drafted && numbers.not_drafted ? "Nothing was drafted." : "The answers do not say in how many rounds there was a draft."),
   },
 ];
 
