@@ -37,8 +37,8 @@ def tolerance(share: float, count: int) -> float:
 )
 def test_interval_covers_the_truth(source: Source, half: float, bias: float) -> None:
     """93 of 100 windows on a steady machine, without being wide, and the mean is right."""
-    outcome = simulate(Scenario(source, traffic=BRISK), SEED, 128)
-    assert outcome.covered >= 0.93 - tolerance(0.93, 128)
+    outcome = simulate(Scenario(source, traffic=BRISK), SEED, 96)
+    assert outcome.covered >= 0.93 - tolerance(0.93, 96)
     assert outcome.half < half
     assert abs(outcome.bias) < bias
 
@@ -53,15 +53,15 @@ def test_interval_covers_the_truth(source: Source, half: float, bias: float) -> 
 )
 def test_live_baselines_follow_drift(source: Source, drift: str) -> None:
     """92 of 100 windows are covered while speed drifts by ±10 %."""
-    outcome = simulate(Scenario(source, drift, traffic=BRISK), SEED, 128)
-    assert outcome.covered >= 0.92 - tolerance(0.92, 128)
+    outcome = simulate(Scenario(source, drift, traffic=BRISK), SEED, 96)
+    assert outcome.covered >= 0.92 - tolerance(0.92, 96)
 
 
 def test_no_speedup_is_not_called_slower() -> None:
     """At a truth of 1.0 at most 3 of 100 windows say slower, and as few say faster."""
-    outcome = simulate(Scenario(Source.HOLDOUT, truth=1.0, traffic=BRISK), SEED, 192)
-    assert outcome.verdicts[Verdict.SLOWER] <= 0.03 + tolerance(0.03, 192)
-    assert outcome.verdicts[Verdict.FASTER] <= 0.03 + tolerance(0.03, 192)
+    outcome = simulate(Scenario(Source.HOLDOUT, truth=1.0, traffic=BRISK), SEED, 160)
+    assert outcome.verdicts[Verdict.SLOWER] <= 0.03 + tolerance(0.03, 160)
+    assert outcome.verdicts[Verdict.FASTER] <= 0.03 + tolerance(0.03, 160)
     assert outcome.verdicts[Verdict.CANNOT_TELL] > 0.9
 
 
