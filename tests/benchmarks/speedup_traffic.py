@@ -48,6 +48,7 @@ class World:
         self._draw = draw
         self._gap = DAY / traffic.a_day
         self._baselines = Baselines()
+        self._baselines.drafts = True
 
     def windows(self) -> Iterator[Sums]:
         """Yield the windows of a day after a warm-up, each somewhere in its own three hours."""

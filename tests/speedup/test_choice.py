@@ -30,6 +30,7 @@ def ask(baselines: Baselines, now: Origin = B1, place: Place = PLACE) -> PlainSp
 def all_sources() -> Baselines:
     """Each source tells another number."""
     baselines = Baselines()
+    baselines.drafts = True
     learn(baselines, Source.HOLDOUT, 0.010)
     learn(baselines, Source.SHADOW, 0.011)
     learn(baselines, Source.UNDRAFTED, 0.014)
@@ -61,6 +62,7 @@ def test_best_source_first(all_sources: Baselines) -> None:
 def test_order(present: tuple[Source, ...], taken: Source) -> None:
     """The best of those that are there."""
     baselines = Baselines()
+    baselines.drafts = True
     for source in present:
         if source is Source.MEASURED:
             baselines.give(MeasuredBaseline(TABLE), B1)
@@ -69,6 +71,16 @@ def test_order(present: tuple[Source, ...], taken: Source) -> None:
         else:
             learn(baselines, source, 0.01)
     assert ask(baselines).source is taken
+
+
+def test_completions_without_drafts_are_no_baseline_where_nothing_is_drafted() -> None:
+    """They are learned from, and serve once something is."""
+    baselines = Baselines()
+    learn(baselines, Source.UNDRAFTED, 0.01)
+    assert baselines.plain_speed(PLACE, 100, 1200.0, B1) is None
+    assert baselines.states(1200.0, B1) == ()
+    baselines.drafts = True
+    assert ask(baselines).source is Source.UNDRAFTED
 
 
 def test_a_coarser_stratum_comes_before_a_weaker_source(all_sources: Baselines) -> None:
