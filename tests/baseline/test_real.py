@@ -31,13 +31,18 @@ async def test_a_plain_server_is_measured(plain_llama: LlamaServer, tmp_path: Pa
     assert 0.001 < known.seconds_per_token < 1
 
 
-@pytest.mark.parametrize("kind", ["ngram_mod_llama", "draft_simple_llama"])
+@pytest.fixture(params=["ngram_mod_llama", "draft_simple_llama"])
+def speculating(request: pytest.FixtureRequest) -> LlamaServer:
+    """Give a server of each kind in turn."""
+    server: LlamaServer = request.getfixturevalue(request.param)
+    return server
+
+
 async def test_a_server_that_speculates_is_refused(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+    speculating: LlamaServer, tmp_path: Path
 ) -> None:
     """Its /slots says so before anything is asked."""
-    llama: LlamaServer = request.getfixturevalue(kind)
-    done = await run("baseline", "--upstream", llama.url, "--out", tmp_path / "out")
+    done = await run("baseline", "--upstream", speculating.url, "--out", tmp_path / "out")
     assert done.code == 1
     assert "says that speculation is on" in done.err
     assert names(tmp_path) == []
