@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
-from statistics import median
+from statistics import fmean, median, stdev
 
 from specmeter.speedup.baseline import Source
 from specmeter.speedup.interval import Speedup, Sums, Verdict, speedup, verdict
 from specmeter.speedup.recent import LATEST
+from tests.benchmarks.speedup_machine import DAY, DRIFTS
 from tests.benchmarks.speedup_traffic import Traffic, World
-from tests.benchmarks.speedup_world import DAY, DRIFTS, Servers
+from tests.benchmarks.speedup_world import Servers
 
-DROP_WITHIN = 200
-
+WITHIN = 200
+"""Completions after which a drop has to have been seen."""
 
 _USUAL = Traffic()
 
@@ -29,16 +30,17 @@ class Scenario:
     truth: float = 1.5
     traffic: Traffic = _USUAL
     lengths: float = 0.8
+    crowd: float = 0.04
 
     def servers(self) -> Servers:
         """The servers, as fast as `truth` says."""
         undrafted = 0.15 if self.source is Source.UNDRAFTED else 0.0
-        return _servers(undrafted, self.lengths, self.truth)
+        return _servers(undrafted, self.lengths, self.crowd, self.truth)
 
 
 @lru_cache
-def _servers(undrafted: float, lengths: float, truth: float) -> Servers:
-    return Servers(undrafted=undrafted, lengths=lengths).with_speedup(truth)
+def _servers(undrafted: float, lengths: float, crowd: float, truth: float) -> Servers:
+    return Servers(undrafted=undrafted, lengths=lengths, crowd=crowd).with_speedup(truth)
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Outcome:
     above: float
     bias: float
     """Mean of speedup over truth, minus 1."""
+    bias_error: float
+    """Standard error of `bias`, as if windows were independent of each other."""
     half: float
     """Median of half the width, over speedup."""
     verdicts: dict[Verdict, float]
@@ -73,6 +77,7 @@ def simulate(scenario: Scenario, seed: int, windows: int) -> Outcome:
 
 def _outcome(found: Sequence[Sums], truth: float) -> Outcome:
     results = [result for sums in found if (result := speedup(sums)) is not None]
+    ratios = [result.ratio / truth for result in results]
     ends = [_ends(result) for result in results]
     delta = [_plain_delta(sums) for sums in found]
     count = len(found)
@@ -83,7 +88,8 @@ def _outcome(found: Sequence[Sums], truth: float) -> Outcome:
         plain_delta=sum(low <= truth <= high for low, high in delta) / count,
         below=sum(high < truth for _, high in ends) / count,
         above=sum(low > truth for low, _ in ends) / count,
-        bias=sum(result.ratio for result in results) / len(results) / truth - 1,
+        bias=fmean(ratios) - 1,
+        bias_error=stdev(ratios) / math.sqrt(len(ratios)),
         half=median(
             (high - low) / 2 / result.ratio
             for (low, high), result in zip(ends, results, strict=True)
@@ -107,24 +113,26 @@ def _plain_delta(sums: Sums) -> tuple[float, float]:
     return ratio - half, ratio + half
 
 
-def drops(source: Source, seed: int, runs: int) -> list[int | None]:
-    """Let the speedup drop from 1.2 to 0.9, once in each run.
+def said_slower(
+    source: Source, seed: int, runs: int, *, before: float = 1.2, after: float = 0.9
+) -> list[int | None]:
+    """Let the speedup change, once in each run.
 
     Returns:
         For each run, after how many completions the latest ones were said to be slower; `None` if
         never within 200.
     """
-    draw = Random(f"{seed} drop {source}")
-    return [_drop(source, draw) for _ in range(runs)]
+    draw = Random(f"{seed} {source} {before} {after}")
+    return [_said_slower(source, draw, before, after) for _ in range(runs)]
 
 
-def _drop(source: Source, draw: Random) -> int | None:
-    before, after = (Scenario(source, truth=truth).servers() for truth in (1.2, 0.9))
-    world = World(before, source, _USUAL, DRIFTS["none"](draw), draw)
+def _said_slower(source: Source, draw: Random, before: float, after: float) -> int | None:
+    first, then = (Scenario(source, truth=truth).servers() for truth in (before, after))
+    world = World(first, source, _USUAL, DRIFTS["none"](draw), draw)
     world.idle_until(draw.uniform(0.5, 1.5) * DAY)
     latest = deque((world.complete() for _ in range(LATEST)), maxlen=LATEST)
-    world.servers = after
-    for passed in range(1, DROP_WITHIN + 1):
+    world.servers = then
+    for passed in range(1, WITHIN + 1):
         latest.append(world.complete())
         if passed % 5 == 0 and verdict(sum(latest, Sums())) is Verdict.SLOWER:
             return passed

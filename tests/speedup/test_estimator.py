@@ -1,5 +1,6 @@
 """Completions become estimates."""
 
+import math
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ from specmeter.reading import RawNumbers, check
 from specmeter.speedup.baseline import Origin, Sample, Source
 from specmeter.speedup.estimate import Estimate
 from specmeter.speedup.estimator import Estimator
+from specmeter.speedup.fixed import BLIND_ERROR
 from specmeter.speedup.interval import Sums, Verdict, speedup
+from specmeter.speedup.recent import LATEST
 from specmeter.speedup.state import ModelState
 from specmeter.speedup.strata import Stratum
 from specmeter.speedup.table import Point, Table
@@ -60,7 +63,7 @@ def test_an_estimate(estimator: Estimator) -> None:
     assert found == Estimate(
         spent=2.0,
         plain=2.5,
-        relative_error=0.1,
+        relative_error=math.hypot(0.1, BLIND_ERROR),
         source=Source.FIXED,
         stratum=Stratum("0-512", "3-4"),
         stale=False,
@@ -118,6 +121,14 @@ def test_completions_without_drafts_become_a_baseline() -> None:
     assert found is not None
     assert found.source is Source.UNDRAFTED
     assert found.ratio == pytest.approx(0.5)
+
+
+def test_what_others_draft_makes_no_baseline_for_a_model() -> None:
+    """The draft of one model does not turn on the comparison of another."""
+    estimator = Estimator()
+    estimator.take(completion(model_name="drafts"))
+    for i in range(30):
+        assert estimator.take(completion(60.0 * i, drafted=0, accepted=0)) is None
 
 
 def test_drafted_completions_do_not_become_a_baseline() -> None:
@@ -195,7 +206,7 @@ def test_a_drop_shows_in_the_latest_completions(estimator: Estimator) -> None:
     for i in range(200):
         estimator.take(completion(decode_milliseconds=2000.0 if i < 100 else 3000.0))
     state = only(estimator)
-    assert state.completions == 100
+    assert state.completions == LATEST
     assert state.speedup is not None
     assert state.speedup.ratio == pytest.approx(2.5 / 3.0)
 

@@ -146,12 +146,19 @@ def test_t_quantile(freedom: float, exact: float, tolerance: float) -> None:
     assert t_quantile(freedom) == pytest.approx(exact, rel=tolerance)
 
 
-def test_promql_in_the_docstring_is_the_same_arithmetic() -> None:
-    """The lines for recording rules, worked out as they stand, give the interval."""
-    sums = reduce(
-        add, (Sums.of(1 + i % 5, 1.2 * (1 + i % 5) + 0.3 * (i % 3), 0.02) for i in range(50))
-    )
-    names: dict[str, float] = {
+RULES = ("R", "n", "V", "t", "s2", "b", "low", "high")
+FUNCTIONS = {"sqrt": math.sqrt, "clamp_min": max, "clamp_max": min}
+
+
+def promql_rules() -> list[tuple[str, str]]:
+    """Return names and expressions of the recording rules, as the docstring has them."""
+    text = str(interval.__doc__).partition("recording rules")[2]
+    return re.findall(rf"^    ({'|'.join(RULES)}) {{2,}}(.+)$", text, re.MULTILINE)
+
+
+def evaluate(sums: Sums) -> dict[str, float]:
+    """Work the rules out; what depends on a series that is not there, is not there either."""
+    known: dict[str, float] = {
         "spent": sums.spent,
         "plain": sums.plain,
         "spent2": sums.spent_squared,
@@ -159,18 +166,59 @@ def test_promql_in_the_docstring_is_the_same_arithmetic() -> None:
         "cross": sums.cross,
         "doubt": sums.doubt,
     }
-    rules = re.findall(
-        r"^    (R|n|V|t|s2|b|low|high) {2,}(.+)$",
-        str(interval.__doc__).partition("recording rules")[2],
-        re.MULTILINE,
-    )
-    assert [name for name, _ in rules] == ["R", "n", "V", "t", "s2", "b", "low", "high"]
-    functions = {"sqrt": math.sqrt, "clamp_min": max, "clamp_max": min}
-    for name, text in rules:
-        expression = text.removesuffix(" and n >= 4").replace("^", "**")
-        names[name] = eval(expression, functions, names)  # noqa: S307
-    found = speedup(sums)
+    for name, text in promql_rules():
+        expression, _, condition = text.replace("^", "**").partition(" and ")
+        if set(re.findall(r"[a-zA-Z]\w*", text)) - {"and", *FUNCTIONS} <= set(known) and (
+            not condition or eval(condition, {}, known)  # noqa: S307
+        ):
+            try:
+                known[name] = eval(expression, FUNCTIONS, known)  # noqa: S307
+            except ZeroDivisionError:  # PromQL goes on with this
+                known[name] = math.inf
+    return known
+
+
+def test_the_docstring_has_all_rules() -> None:
+    """Names in an order in which each can be worked out from those above it."""
+    assert tuple(name for name, _ in promql_rules()) == RULES
+
+
+@pytest.mark.parametrize("completions", [1, 3, 6, 12, 50, 400])
+@pytest.mark.parametrize("error", [0.0, 0.03, 0.6])
+@pytest.mark.parametrize("seed", range(5))
+def test_promql_in_the_docstring_is_the_same_arithmetic(
+    completions: int, error: float, seed: int
+) -> None:
+    """The rules, worked out as they stand, give the interval over random completions."""
+    draw = random.Random(seed)
+    seen = [
+        Sums.of(draw.lognormvariate(1, 0.8), draw.lognormvariate(1.2, 0.8), draw.random() * error)
+        for _ in range(completions)
+    ]
+    sums = reduce(add, seen)
+    found, known = speedup(sums), evaluate(sums)
     assert found is not None
-    assert found.interval is not None
-    assert names["low"] == pytest.approx(found.interval.low, rel=1e-12)
-    assert names["high"] == pytest.approx(found.interval.high, rel=1e-12)
+    assert known["R"] == pytest.approx(found.ratio, rel=1e-12)
+    if found.interval is None:
+        assert known["n"] < 4
+        assert "low" not in known
+        assert "high" not in known
+    else:
+        assert known["n"] >= 4
+        assert known["low"] == pytest.approx(found.interval.low, rel=1e-9, abs=1e-9)
+        assert known["high"] == pytest.approx(found.interval.high, rel=1e-9)
+
+
+def test_promql_knows_the_limits_of_the_arithmetic() -> None:
+    """Equal ratios, a baseline that says nothing, and a low end that would be negative."""
+    cases = [
+        reduce(add, (Sums.of(0.1 * i, 0.11 * i) for i in range(1, 40))),
+        total(2.0, PLAIN, 1.0),
+        total(1.0, (0.1, 0.1, 9.0, 0.1, 0.1)),
+    ]
+    for sums in cases:
+        found, known = speedup(sums), evaluate(sums)
+        assert found is not None
+        assert found.interval is not None
+        assert known["low"] == pytest.approx(found.interval.low, abs=1e-6)
+        assert known["high"] == pytest.approx(found.interval.high, rel=1e-6)

@@ -6,6 +6,7 @@ import pytest
 
 from specmeter.speedup.baseline import PlainSpeed, Sample, Source
 from specmeter.speedup.live import LiveBaseline
+from specmeter.speedup.load_cost import USUAL_COST
 from specmeter.speedup.strata import ANY, Place, Stratum
 
 SHORT = Place.of(300, 1)
@@ -72,15 +73,27 @@ def test_strata_are_told_apart() -> None:
 
 
 def test_a_coarser_stratum_stands_in_for_one_without_samples() -> None:
-    """Another load of a known context takes that context, with at least 10 % of doubt."""
+    """Another load of a known context takes that context, corrected by what load usually costs."""
     baseline = LiveBaseline(Source.HOLDOUT)
     at = learn(baseline, 0.02, 40)
     found = ask(baseline, at, Place.of(300, 8))
-    assert found.seconds_per_token == pytest.approx(0.02)
+    assert found.seconds_per_token == pytest.approx(0.02 * USUAL_COST.factor(3))
     assert found.stratum == Stratum("0-512", ANY)
-    assert found.relative_error > 0.1
+    assert found.relative_error > 3 * USUAL_COST.error
     everything = ask(baseline, at, Place.of(100_000, 8))
     assert everything.stratum == Stratum(ANY, ANY)
+
+
+def test_a_load_without_samples_is_doubted_by_all_that_it_is_asked_for() -> None:
+    """Half the traffic is of twice the load, and errors by load do not cancel out."""
+    baseline = LiveBaseline(Source.HOLDOUT)
+    for i in range(400):
+        at = learn(baseline, 0.02, 1, start=60.0 * i, place=(SHORT, LONG)[i % 2])
+    for _ in range(300):
+        for place in (SHORT, LONG, Place.of(300, 2), Place.of(5000, 2)):
+            found = ask(baseline, at, place)
+    half = (USUAL_COST.factor(1) / (1 + USUAL_COST.factor(1))) * USUAL_COST.error
+    assert found.relative_error == pytest.approx(half, rel=0.15)
 
 
 def test_contexts_that_differ_make_a_poor_stand_in() -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 DRIFT_PER_HOUR = 0.02
 """As much as ±10 % over a day comes to, where it is steepest."""
 
-FOLLOWED_DRIFT_PER_HOUR = 0.01
-"""For a baseline that follows the drift, per hour that it lags behind. With twice as much,
-intervals were too wide on a steady machine; with this they are wide enough on one that drifts."""
+FOLLOWED_DRIFT_PER_HOUR = 0.015
+"""For a baseline that follows the drift, per hour that it lags behind. With more, intervals were
+too wide on a steady machine; with this they are wide enough on one that drifts."""
 
 MOST_DRIFT = 0.10
 """Two moments of a day with a drift of ±10 % lie 10 % apart (root mean square)."""

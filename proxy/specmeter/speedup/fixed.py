@@ -11,6 +11,9 @@ from specmeter.speedup.strata import Place, Stratum
 FIXED_ERROR = 0.1
 """Relative error of a number that comes without one."""
 
+BLIND_ERROR = 0.07
+"""Completions in a row share contexts and loads, which a number knows nothing of."""
+
 
 class FixedBaseline:
     """Plain speed that is the same for all contexts and loads.
@@ -18,7 +21,7 @@ class FixedBaseline:
     Args:
         seconds_per_token: Of plain decoding (> 0).
         measured_at: Unix time; when the proxy was started, if nothing else is known.
-        relative_error: Standard error per unit (>= 0).
+        relative_error: Standard error per unit (>= 0) of the number as a mean over all completions.
     """
 
     source = Source.FIXED
@@ -41,7 +44,9 @@ class FixedBaseline:
     def _speed(self, at: float) -> PlainSpeed:
         return PlainSpeed(
             seconds_per_token=self._seconds_per_token,
-            relative_error=math.hypot(self._relative_error, drift_error(at - self._measured_at)),
+            relative_error=math.hypot(
+                self._relative_error, BLIND_ERROR, drift_error(at - self._measured_at)
+            ),
             source=self.source,
             stratum=Stratum(),
             measured_at=self._measured_at,

@@ -79,7 +79,7 @@ class LiveBaseline:
             return []
         cells = (cell.stratum for cell in self.learned.cells)
         shapes = {shape.stratum: shape for one in cells if (shape := view.shapes.of(one))}
-        return [self._speed(view, shape, shape.relative_error, at) for shape in shapes.values()]
+        return [self._speed(view, shape, shape.whole_error, at) for shape in shapes.values()]
 
     def _speed(self, view: View, shape: Shape, error: float, at: float) -> PlainSpeed:
         drift = drift_error(at - view.measured_at, FOLLOWED_DRIFT_PER_HOUR)
@@ -109,4 +109,5 @@ class LiveBaseline:
         if len(shapes) < len(shares):
             return  # too few samples again, as the latest one is so long that it outweighs them
         errors = {stratum: shape.relative_error for stratum, shape in shapes.items()}
-        self._error_of_mix = error_of_mix(shares, errors, view.shares())
+        by_load = sum(share * shapes[stratum].load_error for stratum, share in shares.items())
+        self._error_of_mix = math.hypot(error_of_mix(shares, errors, view.shares()), by_load)

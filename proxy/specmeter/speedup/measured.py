@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from statistics import fmean
 
 from specmeter.speedup.baseline import PlainSpeed, Source
+from specmeter.speedup.company import Company
 from specmeter.speedup.drift import drift_error
 from specmeter.speedup.interpolation import weights
+from specmeter.speedup.load_cost import USUAL_COST
 from specmeter.speedup.mix import Mix, error_of_mix
 from specmeter.speedup.strata import Place, Stratum
 from specmeter.speedup.table import Point, Table
 
 ALONE_ERROR = 0.1
-"""Relative error where one point has to do for all contexts or all loads."""
+"""Relative error where one point has to do for all contexts."""
 
 _FIRST_TOKENS = 32
 
@@ -52,6 +54,7 @@ class MeasuredBaseline:
             # As if a little of the traffic had been everywhere: nothing is known of it yet.
             self._mix.add(index, seconds * _FIRST_TOKENS)
         self._error_of_mix = 0.0
+        self._company = Company()
 
     def plain_speed(self, place: Place, tokens: int, at: float) -> PlainSpeed:
         """Return what a completion would have taken per token.
@@ -61,7 +64,15 @@ class MeasuredBaseline:
             tokens: That it decoded. The error is that of the mix of all that was asked for.
             at: Unix time.
         """
-        seconds, parts, doubt = self._look(place)
+        context, in_flight, doubt_of_context = place.context, place.in_flight, 0.0
+        if context is not None and in_flight is not None:
+            context, doubt_of_context = self._company.context(context, in_flight)
+        seconds, parts, doubt = self._look(context, in_flight)
+        if context is not None and doubt_of_context:
+            further, _, _ = self._look(context + doubt_of_context, in_flight)
+            doubt = math.hypot(doubt, further / seconds - 1)
+        if place.context is not None:
+            self._company.add(place.context, seconds * tokens)
         for index, part in parts.items():
             self._mix.add(index, abs(part) * self._seconds[index] * tokens)
         if self._mix.is_due:
@@ -94,18 +105,20 @@ class MeasuredBaseline:
             for stratum, points in by_stratum.items()
         ]
 
-    def _look(self, place: Place) -> tuple[float, _Parts, float]:
+    def _look(self, context: float | None, in_flight: float | None) -> tuple[float, _Parts, float]:
         """Return seconds per token, the points' parts in it, and the error of the lines."""
-        parts = self._parts(place.context, place.in_flight, within=True)
+        parts = self._parts(context, in_flight, within=True)
         within = self._mean(parts)
-        if place.context is None or place.in_flight is None:
+        if context is None or in_flight is None:
             spread = sum(part * (self._seconds[i] / within - 1) ** 2 for i, part in parts.items())
             return within, parts, math.sqrt(spread)
-        beyond = self._mean(self._parts(place.context, place.in_flight, within=False))
+        beyond = self._mean(self._parts(context, in_flight, within=False))
         # A line that slopes the wrong way, by noise, must not lead to nothing.
         seconds = max(beyond, within / 2)
-        alone = len(self._loads) == 1 or any(len(curve) == 1 for curve in self._curves)
-        return seconds, parts, math.hypot(seconds / within - 1, ALONE_ERROR if alone else 0.0)
+        alone = ALONE_ERROR if any(len(curve) == 1 for curve in self._curves) else 0.0
+        doublings = math.log2(in_flight / self._loads[0]) if len(self._loads) == 1 else 0.0
+        doubt = math.hypot(seconds / within - 1, alone, USUAL_COST.error * doublings)
+        return seconds * USUAL_COST.factor(doublings), parts, doubt
 
     def _parts(self, context: float | None, in_flight: float | None, *, within: bool) -> _Parts:
         parts: _Parts = {}

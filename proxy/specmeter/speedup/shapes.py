@@ -1,18 +1,21 @@
 """What each stratum takes per token at the usual pace; a coarser one stands in where that is safer.
 
 A stratum's own mean is off by the noise of its few samples, a coarser one's by what the strata in
-it differ by. The one that is less off is taken.
+it differ by. The one that is less off is taken. A plain server that only gets a share of the
+traffic is less busy than the one that it is compared with, so that whole loads may be without
+samples: what load costs is then taken from the loads that have some, and from what is usual.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from specmeter.speedup.interval import MIN_EFFECTIVE
 from specmeter.speedup.learned import Cell
+from specmeter.speedup.load_cost import LoadCost, load_cost
 from specmeter.speedup.ratio import Ratio
 from specmeter.speedup.strata import ANY, Stratum
 
@@ -31,8 +34,16 @@ class Shape(msgspec.Struct, frozen=True):
     seconds_per_token: float
     relative_error: float
     """Of this stratum among the others."""
+    load_error: float
+    """Relative error by what load costs, the same way in all strata; negative where the samples
+    are of higher loads."""
     stratum: Stratum
     """The stratum itself, or the coarser one that stands in for it."""
+
+    @property
+    def whole_error(self) -> float:
+        """Relative error of this stratum alone."""
+        return math.hypot(self.relative_error, self.load_error)
 
 
 class Shapes:
@@ -43,13 +54,19 @@ class Shapes:
     """
 
     def __init__(self, cells: Iterable[Cell]) -> None:
-        parts: dict[Stratum, list[Ratio]] = {}
-        for cell in cells:
-            for stratum in cell.stratum.chain():
-                parts.setdefault(stratum, []).append(cell.lasting)
-        self.noise = _noise(parts.get(Stratum(), ()))
-        self._known = {stratum: self._shape(stratum, some) for stratum, some in parts.items()}
-        self._enough = _sum(parts.get(Stratum(), ())).effective >= MIN_EFFECTIVE
+        lasting = {cell.stratum: cell.lasting for cell in cells}
+        self.noise = _noise(lasting.values())
+        self._cost = load_cost(lasting, self.noise)
+        parts: dict[Stratum, dict[Stratum, Ratio]] = {}
+        for stratum, ratio in lasting.items():
+            for coarser in stratum.chain():
+                parts.setdefault(coarser, {})[stratum] = ratio
+        self._known = {
+            stratum: _Known(stratum, some, self._cost, self.noise)
+            for stratum, some in parts.items()
+        }
+        whole = self._known.get(Stratum())
+        self._enough = whole is not None and whole.ratio.effective >= MIN_EFFECTIVE
         self._best: dict[Stratum, Shape] = {}
 
     def of(self, stratum: Stratum) -> Shape | None:
@@ -59,31 +76,57 @@ class Shapes:
         best = self._best.get(stratum)
         if best is None:
             known = (self._known[one] for one in stratum.chain() if one in self._known)
-            best = self._best[stratum] = min(known, key=lambda shape: shape.relative_error)
+            shapes = (one.stand_in(stratum, self._cost) for one in known)
+            best = self._best[stratum] = min(shapes, key=lambda shape: shape.whole_error)
         return best
 
-    def _shape(self, stratum: Stratum, parts: list[Ratio]) -> Shape:
-        whole = _sum(parts)
+
+class _Known:
+    """What the samples in a stratum, a coarse one perhaps, have in common."""
+
+    def __init__(
+        self, stratum: Stratum, parts: Mapping[Stratum, Ratio], cost: LoadCost, noise: float
+    ) -> None:
+        self.ratio = Ratio()
+        for part in parts.values():
+            self.ratio.include(part)
+        self._stratum = stratum
+        self._doublings = _mean_doublings(parts)
         differ = 0.0
-        if stratum.context == ANY:
-            differ = max(_spread(whole, parts), CONTEXTS_DIFFER)
-        elif stratum.in_flight == ANY:
-            differ = max(_spread(whole, parts), LOADS_DIFFER)
-        error = math.hypot(self.noise / math.sqrt(whole.effective), differ)
-        return Shape(whole.mean, error, stratum)
+        if ANY in (stratum.context, stratum.in_flight):
+            least = CONTEXTS_DIFFER if stratum.context == ANY else LOADS_DIFFER
+            differ = max(self._spread(parts, cost), least)
+        self._error = math.hypot(noise / math.sqrt(self.ratio.effective), differ)
+
+    def stand_in(self, stratum: Stratum, cost: LoadCost) -> Shape:
+        """Return what follows for this stratum, or for a finer one in it."""
+        above = self._above(stratum) if stratum != self._stratum else 0.0
+        return Shape(
+            seconds_per_token=self.ratio.mean * cost.factor(above),
+            relative_error=self._error,
+            load_error=cost.error * above,
+            stratum=self._stratum,
+        )
+
+    def _above(self, stratum: Stratum) -> float:
+        """Return how many doublings of load a stratum is above the samples."""
+        doublings = stratum.doublings
+        return 0.0 if doublings is None or self._doublings is None else doublings - self._doublings
+
+    def _spread(self, parts: Mapping[Stratum, Ratio], cost: LoadCost) -> float:
+        """Return how far parts are off their whole (root mean square, relative)."""
+        squares = 0.0
+        for stratum, part in parts.items():
+            expected = self.ratio.mean * cost.factor(self._above(stratum))
+            squares += part.tokens * (part.mean / expected - 1) ** 2
+        return math.sqrt(squares / self.ratio.tokens)
 
 
-def _sum(parts: Iterable[Ratio]) -> Ratio:
-    whole = Ratio()
-    for part in parts:
-        whole.include(part)
-    return whole
-
-
-def _spread(whole: Ratio, parts: Iterable[Ratio]) -> float:
-    """Return how far parts are off their whole (root mean square, relative)."""
-    squares = sum(part.tokens * (part.mean / whole.mean - 1) ** 2 for part in parts)
-    return math.sqrt(squares / whole.tokens)
+def _mean_doublings(parts: Mapping[Stratum, Ratio]) -> float | None:
+    seconds = sum(part.seconds for one, part in parts.items() if one.doublings is not None)
+    if not seconds:
+        return None
+    return sum(part.seconds * (one.doublings or 0) for one, part in parts.items()) / seconds
 
 
 def _noise(parts: Iterable[Ratio]) -> float:

@@ -70,6 +70,11 @@ class Stratum(msgspec.Struct, frozen=True, order=True):
         """Whether its buckets are those of the axes."""
         return self.context in {ANY, *CONTEXT.labels} and self.in_flight in {ANY, *IN_FLIGHT.labels}
 
+    @property
+    def doublings(self) -> int | None:
+        """How many times one request in flight has to be doubled for its load; `None` for any."""
+        return None if self.in_flight == ANY else IN_FLIGHT.labels.index(self.in_flight)
+
     def chain(self) -> Iterator[Stratum]:
         """Yield this stratum, then coarser ones: any load, then any context too."""
         yield self
