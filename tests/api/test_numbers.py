@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from specmeter.api.numbers import Fraction, numbers_from
-from specmeter.history.counts import Counts
 from specmeter.speedup.baseline import Source
+from specmeter.tally.counts import Counts
 
 
 def test_the_three_numbers_of_one_set() -> None:

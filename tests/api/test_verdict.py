@@ -10,11 +10,11 @@ import pytest
 from specmeter.api.numbers import Numbers, SpeedupNumber, numbers_from
 from specmeter.api.verdict import Kind, Seen, between, times, verdict_on
 from specmeter.config import Upstream as Settings
-from specmeter.history.counts import Counts
 from specmeter.history.timeline import RANGES
 from specmeter.reading import Speculation
 from specmeter.speedup.baseline import Source
 from specmeter.speedup.interval import Verdict
+from specmeter.tally.counts import Counts
 from specmeter.upstream.upstreams import Upstream
 
 NOTHING = numbers_from(Counts())

@@ -6,13 +6,13 @@ import tracemalloc
 import pytest
 
 from specmeter.api.series import total_of, within
-from specmeter.history.counts import Counts
 from specmeter.history.history import LATEST, MOST_MODELS, History, Missed, Model
 from specmeter.history.names import LONGEST, short
 from specmeter.history.timeline import RANGES, Range, Timeline
 from specmeter.meter.completion import Completion
 from specmeter.speedup.baseline import Source
 from specmeter.speedup.interval import Sums, speedup
+from specmeter.tally.counts import Counts
 from tests.history.completions import made_up
 
 NOON = 1_800_000_000.0
@@ -56,7 +56,12 @@ def test_what_is_unknown_adds_nothing() -> None:
     done = made_up(NOON, plain=None, drafted=None, accepted=None, decode_milliseconds=None)
     counts = totals(taken(done), FIVE, NOON)
     assert counts == Counts(
-        completions=1, not_reported=1, generated=101, first_tokens=1, first_token_seconds=0.3
+        completions=1,
+        not_reported=1,
+        prompt=100,
+        generated=101,
+        first_tokens=1,
+        first_token_seconds=0.3,
     )
 
 

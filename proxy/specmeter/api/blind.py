@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from specmeter.history.counts import Counts
+from specmeter.tally.counts import Counts
 from specmeter.upstream.drafting import Drafting
 from specmeter.upstream.upstreams import Upstream
 

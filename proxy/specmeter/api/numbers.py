@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from specmeter.history.counts import Counts
 from specmeter.speedup.baseline import Source
 from specmeter.speedup.interval import Verdict, speedup
+from specmeter.tally.counts import Counts
 
 _DIGITS = 6
 """Decimals: enough that rounding once more for people is right, as a rule."""

@@ -8,9 +8,10 @@ import msgspec
 
 from specmeter.api import VERSION
 from specmeter.api.numbers import Numbers, numbers_from
-from specmeter.history.bucket import SLICES, Bucket
-from specmeter.history.sums import Growing
+from specmeter.history.bucket import Bucket
 from specmeter.history.timeline import Range, Timeline
+from specmeter.tally.growing import Growing
+from specmeter.tally.place import SLICES
 
 
 class Point(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -14,14 +14,14 @@ from specmeter.api.blind import blind_spots
 from specmeter.api.numbers import Numbers, numbers_from
 from specmeter.api.series import Series, series_of, total_of, within
 from specmeter.api.verdict import Seen, VerdictOut, verdict_on
-from specmeter.history.counts import Counts
 from specmeter.history.history import History, Model
 from specmeter.history.names import short
-from specmeter.history.sums import Growing
 from specmeter.history.timeline import Range
 from specmeter.speedup.estimator import Estimator
 from specmeter.speedup.state import ModelState
 from specmeter.speedup.step_cost import Cost
+from specmeter.tally.counts import Counts
+from specmeter.tally.growing import Growing
 from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
 
 
@@ -192,7 +192,7 @@ class Teller:
         mine = Growing()
         for model, counts in totals.items():
             if model.upstream == upstream.name:
-                mine.add(msgspec.structs.asdict(counts))
+                mine.add(msgspec.structs.astuple(counts))
         return UpstreamOut(
             name=upstream.name,
             url=upstream.settings.url,

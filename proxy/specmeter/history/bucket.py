@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
-from specmeter.history.sums import Growing
-from specmeter.meter.completion import Completion
-from specmeter.speedup.strata import ANY, CONTEXT, IN_FLIGHT, OUTPUT, Axis, context_tokens
-
-SLICES: dict[str, Axis] = {"context": CONTEXT, "output": OUTPUT, "in_flight": IN_FLIGHT}
-"""What completions are sliced by, in the order of `Place`."""
-
-
-class Place(NamedTuple):
-    """A completion's bucket on each axis; `any` where it is unknown."""
-
-    context: str
-    output: str
-    in_flight: str
-
-    @classmethod
-    def of(cls, completion: Completion) -> Place:
-        """Return the place of a completion."""
-        reading = completion.reading
-        return cls(
-            CONTEXT.bucket(context_tokens(reading.prompt, reading.generated)),
-            OUTPUT.bucket(reading.generated),
-            IN_FLIGHT.bucket(completion.in_flight),
-        )
+from specmeter.speedup.strata import ANY
+from specmeter.tally.counts import Numbers
+from specmeter.tally.growing import Growing
+from specmeter.tally.place import SLICES, Place
 
 
 class Bucket:
@@ -76,7 +53,7 @@ class OpenBucket:
         self.start = start
         self._places: dict[Place, Growing] = {}
 
-    def add(self, place: Place, numbers: Mapping[str, float]) -> None:
+    def add(self, place: Place, numbers: Numbers) -> None:
         """Add a completion's numbers."""
         found = self._places.get(place)
         if found is None:

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from specmeter.history.bucket import Place
-from specmeter.history.counts import numbers_of
 from specmeter.history.names import short
 from specmeter.history.timeline import Timeline
 from specmeter.meter.completion import Completion
@@ -71,7 +69,7 @@ class History:
         else:
             self._models.move_to_end(model)
         at = completion.finished_at
-        timeline.add(at, Place.of(completion), numbers_of(completion))
+        timeline.add(at, completion.place, completion.numbers)
         self.last_completion[model] = at
         self._list(completion)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 
-from specmeter.history.bucket import Bucket, OpenBucket, Place
+from specmeter.history.bucket import Bucket, OpenBucket
+from specmeter.tally.counts import Numbers
+from specmeter.tally.place import Place
 
 _TOLERATED = 60.0
 """Seconds by which a completion may come late; a clock that was set back shows more."""
@@ -53,7 +55,7 @@ class Timeline:
             coarser = self._levels[one.name] = _Level(one, coarser)
         self._finest = self._levels[_FINEST.name]
 
-    def add(self, at: float, place: Place, numbers: Mapping[str, float]) -> None:
+    def add(self, at: float, place: Place, numbers: Numbers) -> None:
         """Add a completion.
 
         Args:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 
 import msgspec
 
 from specmeter.reading import Reading
 from specmeter.speedup.estimate import Estimate
+from specmeter.tally.counts import Numbers, numbers_of
+from specmeter.tally.place import Place
 
 
 class Source(StrEnum):
@@ -20,7 +23,7 @@ class Source(StrEnum):
     """The server's log alone: its answer did not pass here, or could not be told."""
 
 
-class Completion(msgspec.Struct, frozen=True, kw_only=True):
+class Completion(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A completion as the meter sees it. Durations are seconds."""
 
     upstream: str
@@ -43,3 +46,13 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     source: Source = Source.RESPONSE
     ending: str = "complete"
     """How its request ended: `complete`, `client_left` or `upstream_failed`."""
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """What it adds to the sums."""
+        return numbers_of(self.reading, self.estimate, self.time_to_first_token)
+
+    @cached_property
+    def place(self) -> Place:
+        """What the sums are sliced by."""
+        return Place.of(self.reading, self.in_flight)

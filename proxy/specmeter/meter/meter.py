@@ -8,10 +8,9 @@ from prometheus_client import CollectorRegistry
 
 from specmeter.meter import families
 from specmeter.meter.completion import Completion, Source
-from specmeter.meter.decode_time import DecodeTime
 from specmeter.meter.series import Labels, counter_in, histogram_in
-from specmeter.meter.slices import Slices
-from specmeter.reading import Inconsistency, Reading, Speculation
+from specmeter.meter.totals import NO_BASELINE, Totals
+from specmeter.reading import MIN_DECODE_TOKENS, Inconsistency, Reading, Speculation
 from specmeter.transcript import Unread
 
 EXPECTED_CODES = (200, 400, 401, 404, 429, 499, 500, 502, 503, 504)
@@ -34,22 +33,15 @@ class Meter:
         self._completions = counter_in(registry, families.COMPLETIONS)
         self._client_left = counter_in(registry, families.CLIENT_LEFT)
         self._failures = counter_in(registry, families.UPSTREAM_FAILURES)
-        self._prompt = counter_in(registry, families.PROMPT_TOKENS)
-        self._cached_prompt = counter_in(registry, families.CACHED_PROMPT_TOKENS)
-        self._generated = counter_in(registry, families.GENERATED_TOKENS)
-        self._steps = counter_in(registry, families.TARGET_STEPS)
-        self._step_tokens = counter_in(registry, families.TARGET_STEP_TOKENS)
-        self._drafts = counter_in(registry, families.DRAFTS)
-        self._drafts_accepted = counter_in(registry, families.ROUND_ACCEPTED_TOKENS)
-        self._drafted = counter_in(registry, families.DRAFT_TOKENS)
-        self._accepted = counter_in(registry, families.ACCEPTED_TOKENS)
         self._per_position = counter_in(registry, families.ACCEPTED_PER_POSITION)
-        self._decode_time = DecodeTime(registry)
-        self._slices = Slices(registry)
+        registry.register(totals := Totals())
+        self._totals = totals
         self._first_token = histogram_in(registry, families.FIRST_TOKEN)
         self._duration = histogram_in(registry, families.DURATION)
         self._acceptance = histogram_in(registry, families.REQUEST_ACCEPTANCE)
         self._per_step = histogram_in(registry, families.REQUEST_PER_STEP)
+        self._per_token = histogram_in(registry, families.PER_TOKEN)
+        self._speedup = histogram_in(registry, families.REQUEST_SPEEDUP)
         self._overhead = histogram_in(registry, families.OVERHEAD)
         self._unread = counter_in(registry, families.UNREAD)
         self._inconsistent = counter_in(registry, families.INCONSISTENT)
@@ -73,18 +65,16 @@ class Meter:
         model = (upstream, model_name)
         for state in Speculation:
             self._completions.add((*model, state, Source.RESPONSE), 0)
-        for counter in (
-            *(self._prompt, self._cached_prompt, self._generated, self._steps),
-            *(self._step_tokens, self._drafted, self._accepted),
+        self._totals.expect(model, NO_BASELINE)
+        for histogram in (
+            *(self._first_token, self._duration, self._per_token),
+            *(self._acceptance, self._per_step),
         ):
-            counter.add(model, 0)
-        for histogram in (self._first_token, self._duration, self._acceptance, self._per_step):
             histogram.expect(model)
-        self._decode_time.expect_model(model)
 
     def expect_baseline(self, upstream: str, model_name: str, baseline: str) -> None:
         """Create the series of a model whose baseline is known from the start."""
-        self._decode_time.expect_baseline((upstream, model_name), baseline)
+        self._totals.expect((upstream, model_name), baseline)
 
     def count_request(self, upstream: str, endpoint: str, code: int) -> None:
         """Count a request by the status that its client got."""
@@ -113,38 +103,26 @@ class Meter:
         self._completions.add((*model, reading.speculation, completion.source))
         for inconsistency in reading.inconsistencies:
             self._inconsistent.add((completion.upstream, inconsistency))
-        if completion.duration is not None:
-            self._duration.observe(model, completion.duration)
-        if completion.time_to_first_token is not None:
-            self._first_token.observe(model, completion.time_to_first_token)
-        self._count_tokens(model, reading)
-        self._count_drafting(model, reading)
-        self._decode_time.count(model, completion)
-        self._slices.count(model, completion)
-
-    def _count_tokens(self, model: Labels, reading: Reading) -> None:
-        if reading.prompt is not None and not reading.shares_prompt:
-            self._prompt.add(model, reading.prompt)
-        if reading.cached_prompt is not None and not reading.shares_prompt:
-            self._cached_prompt.add(model, reading.cached_prompt)
-        if reading.generated is not None:
-            self._generated.add(model, reading.generated)
-        steps = reading.target_steps
-        if steps is not None and reading.generated is not None:
-            self._steps.add(model, steps)
-            self._step_tokens.add(model, reading.generated)
-            self._per_step.observe(model, reading.generated / steps)
-
-    def _count_drafting(self, model: Labels, reading: Reading) -> None:
-        if reading.drafted is None or reading.accepted is None:
-            return
-        self._drafted.add(model, reading.drafted)
-        self._accepted.add(model, reading.accepted)
-        if reading.acceptance is not None:
-            self._acceptance.observe(model, reading.acceptance)
-        if reading.rounds is not None:
-            self._drafts.add(model, reading.rounds)
-            self._drafts_accepted.add(model, reading.accepted)
-        positions = reading.accepted_per_position or ()
-        for position, accepted in enumerate(positions[: self._position_limit]):
+        for position, accepted in enumerate(self._positions(reading)):
             self._per_position.add((*model, str(position)), accepted)
+        self._totals.count(model, completion)
+        self._observe(model, completion)
+
+    def _positions(self, reading: Reading) -> tuple[int, ...]:
+        return (reading.accepted_per_position or ())[: self._position_limit]
+
+    def _observe(self, model: Labels, completion: Completion) -> None:
+        """Add what the completion alone comes to."""
+        reading, estimate = completion.reading, completion.estimate
+        for histogram, value in (
+            (self._duration, completion.duration),
+            (self._first_token, completion.time_to_first_token),
+            (self._acceptance, reading.acceptance),
+            (self._per_step, reading.output_per_step),
+            (self._speedup, None if estimate is None else estimate.ratio),
+        ):
+            if value is not None:
+                histogram.observe(model, value)
+        per_token = reading.seconds_per_token
+        if per_token is not None and (reading.generated or 0) >= MIN_DECODE_TOKENS:
+            self._per_token.observe(model, per_token)
