@@ -21,10 +21,10 @@ class Growing:
         """Add numbers in the order of `Counts`."""
         mine = self._numbers
         if len(mine) == len(numbers):
-            self._numbers = array("d", map(add, mine, numbers))
+            self._numbers = array("d", [*map(add, mine, numbers)])
         else:
             both = zip_longest(mine, numbers, fillvalue=0.0)
-            self._numbers = array("d", starmap(add, both))
+            self._numbers = array("d", [*starmap(add, both)])
 
     def include(self, other: Growing) -> None:
         """Add another one's numbers."""
