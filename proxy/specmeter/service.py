@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -230,6 +231,10 @@ async def _run(settings: Settings) -> None:
         loop.add_signal_handler(number, stopping.set)
     service = Service(settings)
     await service.start()
+    # What is here by now stays. Left to the collector, it would be walked through in every full
+    # collection, and for these 11 ms no byte would move.
+    gc.collect()
+    gc.freeze()
     _log.info("specmeter %s forwards %s", __version__, service.data_url)
     for upstream in service.upstreams.all:
         _log.info("upstream %s is %s", upstream.name, upstream.target.base_url)
