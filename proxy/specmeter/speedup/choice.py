@@ -14,6 +14,8 @@ from specmeter.speedup.live import LiveBaseline
 from specmeter.speedup.state import BaselineState
 from specmeter.speedup.strata import Place
 
+_BEST_FIRST = tuple(Source)
+
 STALE_ERROR = 0.1
 """Relative error of a baseline of another build or model, on top of its own."""
 
@@ -108,7 +110,7 @@ class Baselines:
             yield source, live.learned, origin
 
     def _in_order(self) -> Iterator[tuple[Baseline, Origin]]:
-        for source in Source:
+        for source in _BEST_FIRST:
             if source is Source.UNDRAFTED and not self.drafts:
                 continue
             known = self._given.get(source) or self._live.get(source)

@@ -13,6 +13,8 @@ from specmeter.speedup.work import Work, work_of
 Numbers = tuple[float, ...]
 """Numbers in the order of the fields of `Counts`; those that are left off at the end are 0."""
 
+_BY_SOURCE = {one: tuple(int(one is source) for source in Source) for one in Source}
+
 
 class Counts(msgspec.Struct, frozen=True):
     """Sums over a set of completions; every numerator stands beside its own denominator."""
@@ -139,5 +141,5 @@ def _compared(estimate: Estimate, work: Work | None) -> Numbers:
         *(1, sums.spent, plain, sums.spent_squared, sums.plain_squared, sums.cross, sums.doubt),
         *paired,
         1 if estimate.stale else 0,
-        *(1 if estimate.source is source else 0 for source in Source),
+        *_BY_SOURCE[estimate.source],
     )
