@@ -33,6 +33,7 @@ from specmeter.meter.meter import Meter
 from specmeter.meter.plain_meter import PlainMeter
 from specmeter.meter.speedup_state import SpeedupCollector
 from specmeter.meter.state import StateCollector
+from specmeter.open_files import raise_limit, room_for_clients
 from specmeter.plain_traffic import PlainTraffic
 from specmeter.recorder import Observer, Recorder
 from specmeter.serverlog.follower import LogFollower
@@ -107,6 +108,7 @@ class Service:
             self._gateway.answer,
             self._gateway.count_bad_request,
             patience or ClientPatience(),
+            room_for_clients(),
         )
         self._admin: web.AppRunner | None = None
         self.data_url = ""
@@ -253,5 +255,6 @@ def serve(settings: Settings) -> int:
     Raises:
         StartupError: It cannot start.
     """
+    raise_limit()
     uvloop.run(_run(settings))
     return 0
