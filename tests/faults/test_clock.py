@@ -92,13 +92,13 @@ async def test_numbers(
                     "drafted": asked,
                     "not_drafted": asked,
                 }
-                assert metrics.total("decode_seconds_total") == pytest.approx(asked * 2 * 0.78)
-                await the_past_is_sane(proxy, wall())
+                assert metrics.total("decode_seconds_total") == pytest.approx(asked * 2 * 0.8)
+                await the_past_is_sane(proxy, wall(), step)
     assert caplog.records == []
     assert decode(state.read_bytes()).entries  # what was learned can be read again
 
 
-async def the_past_is_sane(proxy: Proxy, now: float) -> None:
+async def the_past_is_sane(proxy: Proxy, now: float, step: float) -> None:
     """See that the page shows what came since the last step, in order, and nothing later."""
     summary = await api(proxy, "summary?range=5m")
     assert abs(summary["at"] - now) < HOUR
@@ -111,4 +111,6 @@ async def the_past_is_sane(proxy: Proxy, now: float) -> None:
         assert abs(times[-1] - now) < HOUR
         shown = [point.get("completions", 0) for point in points]
         assert min(shown) >= 0
-        assert sum(shown[-2:]) >= 2 * EACH  # the step may have changed meanwhile
+        if -60 < step < 0:
+            continue  # taken for completions that come late: shown once the clock is there again
+        assert sum(shown[-2:]) >= 2 * EACH  # a step may have begun meanwhile
