@@ -42,6 +42,7 @@ from specmeter.upstream.scraper import Scraper
 from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
 
 _BACKLOG = 2048
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 _log = logging.getLogger("specmeter")
 
@@ -229,8 +230,9 @@ def _url(address: Address, port: int) -> str:
 async def _run(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+    for number in _STOPPING:
+        # The loop's own way takes the handler away again before the process has ended.
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopping.set))
     service = Service(settings)
     await service.start()
     # What is here by now stays. Left to the collector, it would be walked through in every full
@@ -247,6 +249,8 @@ async def _run(settings: Settings) -> None:
     await stopping.wait()
     _log.info("stopping: running answers have %g s", settings.drain_seconds)
     await service.stop()
+    for number in _STOPPING:
+        signal.signal(number, signal.SIG_IGN)  # else one more would kill what has all but ended
 
 
 def serve(settings: Settings) -> int:

@@ -174,3 +174,15 @@ async def test_requests_that_are_sent_while_it_drains(upstream: ScriptedUpstream
         assert len(upstream.requests) == 2 * EACH
         assert await proxy.end() == 0
         assert proxy.troubles() == []
+
+
+async def test_told_until_it_is_gone(upstream: ScriptedUpstream) -> None:
+    """However often it is told, and be it while the last of it ends: the status is 0."""
+    async with proxy_process("--upstream", upstream.url) as proxy:
+        await proxy.until_logged("answers")
+        async with asyncio.timeout(SECONDS):
+            while proxy.process.returncode is None:
+                proxy.process.terminate()
+                await asyncio.sleep(0.001)
+        assert await proxy.process.wait() == 0
+        assert proxy.troubles() == []

@@ -71,8 +71,8 @@ class Pool:
                 f"did not take the connection within {self._connect_seconds:g} s. "
                 "Is the address right, and does a firewall let it through?",
             ) from None
-        except (OSError, ssl.CertificateError) as error:
-            if isinstance(error, OSError) and is_out_of_files(error):
+        except OSError as error:
+            if is_out_of_files(error):
                 raise UpstreamError(
                     Reason.OUT_OF_FILES,
                     f"was not asked: specmeter may open no more files ({limit()}). {REMEDY}",
