@@ -90,6 +90,45 @@ async def test_a_flood_of_clients_that_say_nothing(upstream: ScriptedUpstream) -
         assert proxy.troubles() == []
 
 
+async def test_files_that_others_use_up(upstream: ScriptedUpstream) -> None:
+    """A flood of the admin listener takes no running stream along, and all is well behind it."""
+    upstream.script = gate = Gate()
+    few = {resource.RLIMIT_NOFILE: FILES}
+    async with proxy_process("--upstream", upstream.url, limits=few) as proxy:
+        await proxy.until_logged("answers")
+        before = proxy.open_files()
+        async with (
+            await Client.connect(proxy.url) as inside,
+            await Client.connect(proxy.url) as idle,
+        ):
+            await inside.send(request("POST", CHAT, body=STREAM_BODY))
+            await inside.read_until(b"data: 1\n\n")
+            async with AsyncExitStack() as stack:
+                for _ in range(4 * FILES):
+                    await stack.enter_async_context(await Client.connect(proxy.admin))
+                used = proxy.cpu_seconds()
+                waited = 1.0
+                await asyncio.sleep(waited)
+                assert proxy.cpu_seconds() - used < waited / 2
+                await idle.send(request("POST", CHAT, body=STREAM_BODY))
+                got = await idle.answer()
+                assert got.status == 503
+                assert got.error["code"] == "upstream_out_of_files"
+                gate.open.set()
+                await inside.read_until(b"data: 2\n\n")
+            async with asyncio.timeout(SECONDS):
+                while proxy.open_files() > before + 4:  # noqa: ASYNC110 - a process tells nobody
+                    await asyncio.sleep(0.02)
+            await idle.send(request("POST", CHAT, body=STREAM_BODY))
+            assert (await idle.answer()).complete
+        metrics = await proxy.metrics()
+        assert metrics.by("upstream_failures_total", "reason") == {"out_of_files": 1}
+        assert metrics.by("requests_total", "code") == {"200": 2, "503": 1}
+        await proxy.until_files(before)
+        assert await proxy.end() == 0
+        assert proxy.troubles() == []
+
+
 async def until_served(proxy: ProxyProcess) -> None:
     """Wait until there is room again."""
     async with asyncio.timeout(SECONDS):
