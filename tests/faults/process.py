@@ -8,7 +8,7 @@ import re
 import resource
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +17,9 @@ from pathlib import Path
 import specmeter
 from tests.gateway.client import ask
 from tests.gateway.proxy import ANY_PORT, Metrics
-from tests.scripted import SECONDS
+
+SECONDS = 60.0
+"""No wait takes longer, unless something hangs: a busy machine may be slow to start a process."""
 
 ROOT = Path(specmeter.__file__).parents[1]
 MIB = 1024 * 1024
@@ -57,10 +59,16 @@ class ProxyProcess:
         assert found
         return int(found[1]) * 1024
 
-    async def metrics(self) -> Metrics:
-        answer = await ask(self.admin, "GET", "/metrics")
-        assert answer.status == 200
-        return Metrics(answer.body)
+    async def metrics(self, until: Callable[[Metrics], object]) -> Metrics:
+        """Scrape until something is counted, which may come a little later than the answer."""
+        async with asyncio.timeout(SECONDS):
+            while True:
+                answer = await ask(self.admin, "GET", "/metrics")
+                assert answer.status == 200
+                metrics = Metrics(answer.body)
+                if until(metrics):
+                    return metrics
+                await asyncio.sleep(0.02)
 
     async def until_files(self, most: int) -> None:
         """Wait until it has no more files open than that."""
