@@ -31,7 +31,7 @@ LARGE = 100_000_000
 SMALL = 64 * 1024
 """What the system keeps of a connection to somebody slow, in bytes."""
 
-GROWS = 32 * MIB
+GROWS = 40 * MIB
 """By which the process may grow: some copies are allowed (`body_bytes` is 8 MiB), not all of it."""
 
 DONE = b"data: [DONE]\n\n"
