@@ -71,9 +71,9 @@ def _traffic() -> tuple[Panel, ...]:
             title="Failures of upstreams by reason (requests / second)",
             description=(
                 "cannot_connect: it is down or elsewhere. connect_timeout: raise connect_seconds, "
-                "or see its network. closed_early: a kept connection died; lower "
-                "keepalive_seconds. broken_off: it crashed in the middle of an answer. silent: "
-                "idle_seconds ran out."
+                "or see its network. out_of_files: raise specmeter's limit of open files. "
+                "closed_early: a kept connection died; lower keepalive_seconds. broken_off: it "
+                "crashed in the middle of an answer. silent: idle_seconds ran out."
             ),
             unit="reqps",
             targets=[

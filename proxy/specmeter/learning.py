@@ -57,6 +57,8 @@ class Learning:
         self._drafting: set[str] = set()
         """Plain upstreams that are none."""
         self._saving: asyncio.Task[None] | None = None
+        self._told = ""
+        """What the log was last told of why they cannot be kept."""
         self.bounds: dict[str, float] = {}
         """Tokens per second that plain decoding cannot exceed, by upstream."""
         self.given: dict[str, Source] = {}
@@ -147,5 +149,8 @@ class Learning:
     async def _save(self, store: Store) -> None:
         # Encoded here, as the estimator goes on learning meanwhile.
         warning = await asyncio.to_thread(store.save, encode(self.estimator.learnings()))
-        if warning:
+        if warning and warning != self._told:
             _log.warning("%s", warning)
+        elif self._told and not warning:
+            _log.info("learned baselines are written again")
+        self._told = warning

@@ -33,6 +33,7 @@ from specmeter.meter.meter import Meter
 from specmeter.meter.plain_meter import PlainMeter
 from specmeter.meter.speedup_state import SpeedupCollector
 from specmeter.meter.state import StateCollector
+from specmeter.open_files import raise_limit, room_for_clients
 from specmeter.plain_traffic import PlainTraffic
 from specmeter.recorder import Observer, Recorder
 from specmeter.serverlog.follower import LogFollower
@@ -41,6 +42,7 @@ from specmeter.upstream.scraper import Scraper
 from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
 
 _BACKLOG = 2048
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 _log = logging.getLogger("specmeter")
 
@@ -107,6 +109,7 @@ class Service:
             self._gateway.answer,
             self._gateway.count_bad_request,
             patience or ClientPatience(),
+            room_for_clients(),
         )
         self._admin: web.AppRunner | None = None
         self.data_url = ""
@@ -227,8 +230,9 @@ def _url(address: Address, port: int) -> str:
 async def _run(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+    for number in _STOPPING:
+        # The loop's own way takes the handler away again before the process has ended.
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopping.set))
     service = Service(settings)
     await service.start()
     # What is here by now stays. Left to the collector, it would be walked through in every full
@@ -245,6 +249,8 @@ async def _run(settings: Settings) -> None:
     await stopping.wait()
     _log.info("stopping: running answers have %g s", settings.drain_seconds)
     await service.stop()
+    for number in _STOPPING:
+        signal.signal(number, signal.SIG_IGN)  # else one more would kill what has all but ended
 
 
 def serve(settings: Settings) -> int:
@@ -253,5 +259,6 @@ def serve(settings: Settings) -> int:
     Raises:
         StartupError: It cannot start.
     """
+    raise_limit()
     uvloop.run(_run(settings))
     return 0

@@ -21,6 +21,7 @@ _SILENT = {
 _MISSED = {
     "cannot_connect": "the server could not be reached",
     "connect_timeout": "the server did not take the connection in time",
+    "out_of_files": "specmeter could open no more connections: raise its limit of open files",
     "closed_early": "the server closed the connection before it answered",
     "broken_off": "the server broke off in the middle",
     "protocol": "the server broke HTTP",

@@ -17,6 +17,8 @@ class Reason(StrEnum):
 
     CANNOT_CONNECT = "cannot_connect"
     CONNECT_TIMEOUT = "connect_timeout"
+    OUT_OF_FILES = "out_of_files"
+    """The system let this process open no more connections: not the upstream's fault."""
     CLOSED_EARLY = "closed_early"
     """It closed the connection before the head of its answer was there."""
     BROKEN_OFF = "broken_off"
@@ -44,7 +46,12 @@ class UpstreamError(Exception):
 
     @property
     def status(self) -> int:
-        """The HTTP status that tells a client: 504 for time that ran out, 502 for the rest."""
+        """The HTTP status that tells a client.
+
+        504 for time that ran out, 503 for what specmeter itself has no room for, else 502.
+        """
+        if self.reason is Reason.OUT_OF_FILES:
+            return 503
         return 504 if self.reason in TIMEOUTS else 502
 
 

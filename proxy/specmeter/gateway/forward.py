@@ -58,7 +58,7 @@ async def forward(
         BrokenUploadError: The request's body broke off; the client may have got a part.
     """
     head = _head(call, upstream)
-    leave = _enter(call, upstream)
+    leave = enter(call.exchange, upstream)
     connection = upstream.pool.reuse()
     try:
         if connection is not None:
@@ -105,12 +105,13 @@ def forward_at_once(
         on_end(call, upstream, None, None)
 
     head = _head(call, upstream)
-    leave = _enter(call, upstream)
+    leave = enter(call.exchange, upstream)
     call.client.on_left = client_left
     try:
         relay = _relay(call, connection, limits, end)
         _send(call, upstream, connection, head, relay)
     except BaseException:
+        call.client.relay = None
         leave()
         connection.close()
         raise
@@ -228,15 +229,20 @@ def _start(request: Request, upstream: Upstream, exchange: Exchange) -> bytes:
     )
 
 
-def _enter(call: Call, upstream: Upstream) -> Callable[[], None]:
-    """Note that the upstream has one more request; return what notes its end."""
-    if not call.exchange.completion:
+def enter(exchange: Exchange, upstream: Upstream) -> Callable[[], None]:
+    """Note that the upstream has one more request; return what notes its end, once."""
+    if not exchange.completion:
         return _nothing
     load, loop = upstream.load, upstream.loop
     mark = load.enter(loop.time())
+    has_left = False
 
     def leave() -> None:
-        call.exchange.in_flight = load.leave(mark, loop.time())
+        nonlocal has_left
+        if has_left:
+            return
+        has_left = True
+        exchange.in_flight = load.leave(mark, loop.time())
 
     return leave
 

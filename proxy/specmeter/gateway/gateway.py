@@ -140,7 +140,8 @@ class Gateway:
         if relay is None:
             self._ended(call, keep_alive=False)
         elif failure is None:
-            self._ended(call, keep_alive=self._relayed(upstream, relay))
+            _learn(upstream, relay)
+            self._ended(call, keep_alive=self._stays_open(relay))
         else:
             self._ended(call, keep_alive=self._tell(call, failure))
 
@@ -181,12 +182,11 @@ class Gateway:
             await self._inject(call, upstream)
             call.upload.take()
             relay = await forward(call, upstream, self._limits)
-        return self._relayed(upstream, relay)
+            _learn(upstream, relay)
+        return self._stays_open(relay)
 
-    def _relayed(self, upstream: Upstream, relay: Relay) -> bool:
-        """Learn from an answer; return whether the client's connection stays open."""
-        if relay.usage_unasked is not None:
-            upstream.usage_unasked = relay.usage_unasked
+    def _stays_open(self, relay: Relay) -> bool:
+        """Return whether the client's connection stays open after an answer."""
         return relay.keep_alive and not self._draining
 
     def _ended(self, call: Call, *, keep_alive: bool) -> None:
@@ -264,6 +264,7 @@ class Gateway:
             waiting.over()
             if exchange.failure is not None:  # the client's connection is closed then, and so this
                 holdout.broken_off()
+        _learn(plain, relay)
         if exchange.failure is None:
             holdout.answered()
         return relay
@@ -366,6 +367,14 @@ def _inject_whole(call: Call, upstream: Upstream) -> None:
     if injected is not None:
         call.upload.replace(injected.body)
         call.undo = injected.undo
+
+
+def _learn(upstream: Upstream, relay: Relay) -> None:
+    """Learn an upstream's habits from its answer."""
+    if relay.usage_unasked is not None:
+        upstream.usage_unasked = relay.usage_unasked
+    if relay.keeps_additions:
+        upstream.ask_no_more()
 
 
 def _break_off(client: DataProtocol) -> None:

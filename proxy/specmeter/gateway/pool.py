@@ -9,6 +9,7 @@ from collections import deque
 from specmeter.config import Target
 from specmeter.gateway.connection import Connection
 from specmeter.gateway.failures import Reason, UpstreamError
+from specmeter.open_files import REMEDY, is_out_of_files, limit
 
 
 class Pool:
@@ -70,7 +71,12 @@ class Pool:
                 f"did not take the connection within {self._connect_seconds:g} s. "
                 "Is the address right, and does a firewall let it through?",
             ) from None
-        except (OSError, ssl.CertificateError) as error:
+        except OSError as error:
+            if is_out_of_files(error):
+                raise UpstreamError(
+                    Reason.OUT_OF_FILES,
+                    f"was not asked: specmeter may open no more files ({limit()}). {REMEDY}",
+                ) from None
             raise UpstreamError(
                 Reason.CANNOT_CONNECT,
                 f"cannot be reached: {_plain(error)}. Is the server running, and is the URL right?",

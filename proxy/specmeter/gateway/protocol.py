@@ -152,15 +152,20 @@ class DataProtocol(asyncio.Protocol):
         if self._parser.requests or self._bad is not None:
             self.loop.call_soon(self._advance)
 
-    def end(self) -> None:
-        """Close once all is written, in a way that lets the client read it to its end."""
+    def end(self, *, unread: bool = False) -> None:
+        """Close once all is written, in a way that lets the client read it to its end.
+
+        Args:
+            unread: Whether something may have come that was not looked at.
+        """
         transport = self.transport
         if self.ends or transport is None or transport.is_closing():
             return
         self.ends = True
         self.since = self.loop.time()
         self._parser.requests.clear()
-        if self._parser.is_between_requests or not transport.can_write_eof():
+        is_clean = self._parser.is_between_requests and not unread
+        if is_clean or not transport.can_write_eof():
             transport.close()
             return
         # To close while something is unread would reset the connection, and that overtakes what
@@ -168,11 +173,11 @@ class DataProtocol(asyncio.Protocol):
         transport.write_eof()
         self.resume_reading()
 
-    def refuse(self, status: int, text: str) -> None:
-        """Answer what is no request, and close."""
+    def refuse(self, status: int, text: str, code: str = "bad_request") -> None:
+        """Answer what is no request, or not looked at, and close."""
         self._owner.count_bad_request(status)
-        self.write(own_answer(status, error_body(status, text, "bad_request")))
-        self.end()
+        self.write(own_answer(status, error_body(status, text, code), error=code))
+        self.end(unread=True)
 
     def _advance(self) -> None:
         """Go on to the next request, unless the client is slow to take the last answer."""

@@ -87,6 +87,8 @@ class Relay:
         """Goes out with the first piece of the body, or with `on_pause`."""
         self.begun = False
         """Whether the client gets this answer, and no other."""
+        self.keeps_additions = False
+        """Whether what was asked for cannot be taken out, as the answer is compressed."""
         self.keep_alive = keep_alive
         self._on_finished = on_finished
 
@@ -147,6 +149,7 @@ class Relay:
         exchange = self.exchange
         if head.is_compressed:
             exchange.unread = Unread.COMPRESSED
+            self.keeps_additions = self._undo is not None
             return
         limits = self._limits
         if head.is_event_stream or head.content_type.startswith(JSON_LINES):

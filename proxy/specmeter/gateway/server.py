@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from specmeter.gateway.incoming import Request
 from specmeter.gateway.protocol import DataProtocol
 from specmeter.gateway.upload import Upload
+from specmeter.open_files import REMEDY, limit
+
+_MOST_REFUSED = 16
+"""How many of those that are refused are given the time to read why."""
+
+_TELL_AGAIN = 60.0
+"""Seconds in which no client was refused, after which the log tells of the next one."""
+
+_log = logging.getLogger("specmeter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +46,8 @@ class DataServer:
         answer: Begins to answer a request.
         count_bad_request: Counts what was no request, by the status it got.
         patience: How long clients are waited for.
+        room: For how many there is room; one more is refused, so that those inside can be served.
+            `None` for any number.
     """
 
     def __init__(
@@ -44,11 +56,17 @@ class DataServer:
         answer: Callable[[Request, Upload, DataProtocol], None],
         count_bad_request: Callable[[int], None],
         patience: ClientPatience,
+        room: int | None = None,
     ) -> None:
         self.loop = loop
         self.answer = answer
         self.count_bad_request = count_bad_request
         self._patience = patience
+        self._room = room
+        self._refused: set[DataProtocol] = set()
+        """Those that are open only to read that there is no room for them."""
+        self._told_of_no_room: float | None = None
+        """When the last one was refused (on the loop's clock)."""
         self._look: asyncio.TimerHandle | None = None
         self._emptied = asyncio.Event()
         self._emptied.set()
@@ -65,10 +83,27 @@ class DataServer:
         self._emptied.clear()
         if self._look is None:
             self._look = self.loop.call_later(self._patience.look_every, self._end_overdue)
+        room = self._room
+        if room is not None and len(self.connections) - len(self._refused) > room:
+            self._refuse(client, room)
+
+    def _refuse(self, client: DataProtocol, room: int) -> None:
+        """Tell a client that there is no room for it, and the log once for a while."""
+        now = self.loop.time()
+        last, self._told_of_no_room = self._told_of_no_room, now
+        text = f"there is room for {room} clients, as {limit()} files may be open. {REMEDY}"
+        if last is None or now - last > _TELL_AGAIN:
+            _log.warning("clients are refused: %s", text)
+        if len(self._refused) < _MOST_REFUSED or client.transport is None:
+            self._refused.add(client)
+            client.refuse(503, text, "no_room")
+        else:
+            client.transport.abort()
 
     def closed(self, client: DataProtocol) -> None:
         """Forget a connection."""
         self.connections.discard(client)
+        self._refused.discard(client)
         if not self.connections:
             self._emptied.set()
 

@@ -26,7 +26,10 @@ _ADDED = (b',"timings"', b',"usage"')
 """What begins a member that may have been added."""
 
 _MAX_HELD_BYTES = 4 * 1024 * 1024
-"""An event longer than this is passed on as it comes."""
+"""An event longer than this is passed on as it comes; it is none of those that are added."""
+
+_CUT_END = 3
+"""So many bytes at the end of a piece may be the beginning of what ends an event."""
 
 
 class Filter(Protocol):
@@ -57,6 +60,10 @@ class StreamFilter:
         self._undo = undo
         self._partial = bytearray()
         self._held = b""
+        self._searched = 0
+        """So much of `_partial` was searched for an event's end."""
+        self._is_long = False
+        """Whether the event that is coming is passed on as it comes."""
         self._off = False
         self.usage_unasked: bool | None = None
         """Whether a usage chunk came that was not asked for; `None` before the stream's end."""
@@ -68,27 +75,39 @@ class StreamFilter:
     def _filtered(self, piece: bytes) -> bytes:
         self._partial += piece
         passed: list[bytes] = []
-        start = 0
-        while not self._off and (end := sse.end_of_first_event(self._partial, start)) >= 0:
-            passed.append(self._event(bytes(self._partial[start:end])))
-            start = end
+        start, search = 0, self._searched
+        while not self._off and (end := sse.end_of_first_event(self._partial, search)) >= 0:
+            event = bytes(self._partial[start:end])
+            passed.append(event if self._is_long else self._event(event))
+            self._is_long = False
+            start = search = end
         del self._partial[:start]
-        if len(self._partial) > _MAX_HELD_BYTES:
-            self._off = True
         if self._off:
             passed.append(self.flush())
+        elif self._is_long or len(self._partial) > _MAX_HELD_BYTES:
+            self._is_long = True
+            passed.append(self._let_go_of_long())
+        self._searched = max(len(self._partial) - _CUT_END, 0)
         return b"".join(passed)
+
+    def _let_go_of_long(self) -> bytes:
+        """Return what is there of a long event, but for what may be the beginning of its end."""
+        held, self._held = self._held, b""
+        there = held + bytes(self._partial[:-_CUT_END])
+        del self._partial[:-_CUT_END]
+        return there
 
     def flush(self) -> bytes:
         """Return what is still held."""
         rest = self._held + bytes(self._partial)
         self._held = b""
         self._partial.clear()
+        self._searched = 0
         return rest
 
     def broken_off(self) -> bytes:
         """Return what is held, half an event up to where something that was added may begin."""
-        if not self._off:
+        if not (self._off or self._is_long):
             partial = bytes(self._partial)
             keep = 0 if _NO_CHOICES in partial else before(partial, _ADDED)
             del self._partial[keep:]

@@ -93,7 +93,8 @@ class Store:
         except OSError as error:
             return (
                 f"learned baselines {self._path} cannot be written: {_reason(error)}. "
-                "After a restart learning goes on from the last ones that could"
+                "Make room or give leave there, or set state_file elsewhere. "
+                "After a restart learning goes on from the last ones that could be written"
             )
         return ""
 

@@ -75,6 +75,8 @@ class Upstream:
         """Whether it answered when last asked; `None` before the first time."""
         self.usage_unasked: bool | None = None
         """Whether its streams end with usage also where nobody asked; `None` if not yet known."""
+        self._compresses = False
+        """Whether it compresses although it is asked not to."""
 
     @property
     def kind(self) -> str:
@@ -84,13 +86,27 @@ class Upstream:
     @property
     def injection(self) -> Injection | None:
         """What its requests may be asked for in addition."""
-        return self.backend.injection if self.backend and self.settings.inject else None
+        if self.backend is None or self._compresses or not self.settings.inject:
+            return None
+        return self.backend.injection
 
     @property
     def habits(self) -> Habits:
         """What a request is asked for depends on this."""
         settings = self.settings
         return Habits(settings.continuous_usage, self.usage_unasked, settings.meter_cancelled)
+
+    def ask_no_more(self) -> None:
+        """Add nothing to requests any more: it cannot be taken out of compressed answers."""
+        if self._compresses:
+            return
+        self._compresses = True
+        _log.warning(
+            "upstream %s compresses answers although it is asked not to: they cannot be read, and "
+            "from now on nothing is added to its requests. Turn its compression off, also in what "
+            "stands in front of it, and restart specmeter",
+            self.name,
+        )
 
     def learn(self, backend: Backend | None, build: str | None) -> None:
         """Remember what an answer told of the server's kind and build."""
