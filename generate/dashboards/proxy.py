@@ -248,8 +248,8 @@ def _process() -> tuple[Panel, ...]:
             kind="timeseries",
             title="CPU time (seconds / second)",
             description=(
-                "One process uses one core at most, so near 1 it is the bottleneck: raise workers, or "
-                "run several. With workers it is their sum, the main process's included."
+                "One process uses one core at most, so near 1 it is the bottleneck: raise "
+                "workers, or run several. With workers it is the sum of all its processes."
             ),
             unit="percentunit",
             minimum=0,

@@ -54,10 +54,17 @@ class Command:
 
 
 @asynccontextmanager
-async def serving(url: str, *flags: str, **environment: str) -> AsyncIterator[Command]:
-    """Run the command in front of a server; it is killed if it is still there at the end."""
+async def serving(url: str | None, *flags: str, **environment: str) -> AsyncIterator[Command]:
+    """Run the command in front of a server; it is killed if it is still there at the end.
+
+    Args:
+        url: The server; `None` for those of a file that `flags` name.
+        flags: More words of the command line.
+        environment: More variables.
+    """
     clean = {key: value for key, value in os.environ.items() if not key.startswith("SPECMETER_")}
-    words = ["serve", "--upstream", url, "--listen", ANY_PORT, "--admin", ANY_PORT, *flags]
+    words = ["serve", "--listen", ANY_PORT, "--admin", ANY_PORT, *flags]
+    words += [] if url is None else ["--upstream", url]
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-W", "error", "-m", "specmeter", *words),
         stdout=PIPE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import sys
 from asyncio.subprocess import Process
@@ -52,14 +53,16 @@ class Member:
         with theirs:
             try:
                 ours.setblocking(False)
-                # Neither settings nor keys go through its arguments, which everybody can see. Of
+                # Neither settings nor keys go through its arguments, which everybody can see. It
+                # imports from where this process does, not from wherever it is started, and is of
                 # a session of its own, because Ctrl-C is for the main process only.
                 self._process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, *(f"-W{one}" for one in sys.warnoptions)),
+                    *(sys.executable, "-P", *(f"-W{one}" for one in sys.warnoptions)),
                     *("-m", "specmeter.workers"),
                     stdin=theirs.fileno(),
                     pass_fds=descriptors,
                     start_new_session=True,
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
                 )
                 await self._channel.connect(ours)
             except BaseException:
