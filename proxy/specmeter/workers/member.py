@@ -16,9 +16,6 @@ from specmeter.workers import messages
 from specmeter.workers.channel import Channel
 from specmeter.workers.messages import FromWorker, Message
 
-_decode = msgspec.msgpack.Decoder(FromWorker).decode
-
-
 class Member:
     """A worker that runs.
 
@@ -30,7 +27,7 @@ class Member:
     def __init__(self, number: int, on_message: Callable[[Member, FromWorker], None]) -> None:
         self.number = number
         self._on_message = on_message
-        self._channel = Channel(_decode, self._take)
+        self._channel = Channel(msgspec.msgpack.Decoder(FromWorker).decode, self._take)
         self._process: Process | None = None
         self._pings = 0
         self._answered = 0
