@@ -80,6 +80,7 @@ class Proxy:
         """Scrape, once all that was asked for is counted."""
         if isinstance(front := self.service._front, Front):
             await until(lambda: front.gateway.under_way == 0)
+        await self.service._front.catch_up()
         await self.service._recorder.settle()
         answer = await ask(self.service.admin_url, "GET", "/metrics")
         assert answer.status == 200

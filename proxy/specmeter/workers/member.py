@@ -16,6 +16,7 @@ from specmeter.workers import messages
 from specmeter.workers.channel import Channel
 from specmeter.workers.messages import FromWorker, Message
 
+
 class Member:
     """A worker that runs.
 

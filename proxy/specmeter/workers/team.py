@@ -23,7 +23,7 @@ from specmeter.workers.messages import FromWorker
 _LOOK_SECONDS = 0.1
 """How often it is looked whether there is anything new to tell; what an answer told is at once."""
 
-_CATCH_UP_SECONDS = 0.5
+_CATCH_UP_SECONDS = 2.0
 """How long a scrape waits for workers that hang."""
 
 _GRACE_SECONDS = 5.0
