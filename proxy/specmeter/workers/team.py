@@ -115,6 +115,7 @@ class Team:
                     f"workers: number {member.number} {_ending(await member.ended())} before it "
                     "took connections. What it logged says why; workers = 1 does without it"
                 )
+        _log.info("%d workers take connections", len(self._members))
         for number in self._numbers:
             self._run(self._keep(number), f"specmeter-worker-{number}")
 
