@@ -9,7 +9,7 @@ import orjson
 from tests.answers import DONE
 from tests.gateway.client import CHAT, CHAT_BODY, STREAM_BODY, Client, ask, chat, request
 from tests.gateway.plain import completion
-from tests.gateway.proxy import Proxy, running, until
+from tests.gateway.proxy import Metrics, Proxy, running, until
 from tests.scripted import (
     CHUNKED,
     EVENTS,
@@ -53,6 +53,16 @@ async def test_totals_are_of_both(upstream: ScriptedUpstream) -> None:
         assert metrics.total("worker_restarts_total") == 0
         assert metrics.total("overhead_seconds_count") == 20
     assert upstream.connections >= 2
+
+
+async def test_a_scrape_right_behind_an_answer(upstream: ScriptedUpstream) -> None:
+    """It shows every answer that a client has, also the one that it got just now."""
+    upstream.script = answer(response(ANSWER))
+    async with running(upstream.url, workers=2, backend="llama_cpp") as proxy:
+        for number in range(1, 31):
+            await chat(proxy.url)
+            metrics = Metrics((await ask(proxy.service.admin_url, "GET", "/metrics")).body)
+            assert metrics.total("requests_total") == number
 
 
 async def test_streams_are_read_in_the_main_process(upstream: ScriptedUpstream) -> None:

@@ -57,7 +57,9 @@ class SharedLoads:
 
     def close(self) -> None:
         """Give the descriptor back; the memory stays as long as somebody counts in it."""
-        os.close(self.file)
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
 
     def _row(self, upstream: int) -> memoryview[float]:
         return self._numbers[upstream * self._width : (upstream + 1) * self._width]

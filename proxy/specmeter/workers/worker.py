@@ -72,6 +72,7 @@ class Worker:
     ) -> None:
         settings = hello.settings
         self._channel = channel
+        self._loop = loop
         self._numbers = count()
         self._asked: dict[int, asyncio.Future[None]] = {}
         loads = SharedLoads(len(settings.upstream), settings.workers + 1, hello.memory)
@@ -124,7 +125,10 @@ class Worker:
                 if (asked := self._asked.get(message.number)) is not None and not asked.done():
                     asked.set_result(None)
             case messages.Ping():
-                self._channel.send(messages.Pong(message.number))
+                # A client may have its whole answer two rounds of the loop before its request has
+                # ended here: the task that waits for the answer ends, then what waits for the task.
+                pong = messages.Pong(message.number)
+                self._loop.call_soon(self._loop.call_soon, self._channel.send, pong)
             case messages.Drain():
                 self._drain.set()
 
@@ -159,7 +163,7 @@ class Worker:
         if self._channel.lost.is_set():
             return
         number = next(self._numbers)
-        self._asked[number] = asked = asyncio.get_running_loop().create_future()
+        self._asked[number] = asked = self._loop.create_future()
         self._channel.send(messages.Ask(number, tuple(one.name for one in upstreams)))
         try:
             await asyncio.wait((asked,), timeout=_PATIENCE_SECONDS)
