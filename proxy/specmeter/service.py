@@ -78,7 +78,7 @@ class Service:
             ]
         )
         self._meter = Meter(self.registry, settings.position_limit)
-        self._probe = Probe(loop, self.upstreams.all, settings.probe_seconds, self._expect_models)
+        self._probe = Probe(loop, self.upstreams.all, settings.probe_seconds, self._on_models)
         self._scraper = Scraper(
             self.upstreams.all, settings.scrape_seconds, settings.position_limit, self.registry
         )
@@ -189,6 +189,10 @@ class Service:
             on_tick=partial(self._recorder.let_go, upstream),
             on_configured=upstream.tell_configured,
         )
+
+    def _on_models(self, upstream: Upstream) -> None:
+        self._expect_models(upstream)
+        self._front.tell_news()
 
     def _expect_models(self, upstream: Upstream) -> None:
         for model in (*sorted(upstream.models), OTHER_MODEL):

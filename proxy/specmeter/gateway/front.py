@@ -95,6 +95,9 @@ class Front:
     async def start(self) -> None:
         """Do nothing: it answers since it listens."""
 
+    def tell_news(self) -> None:
+        """Do nothing: what is known of upstreams is known here."""
+
     async def catch_up(self) -> None:
         """Do nothing: what has ended was handed on."""
 

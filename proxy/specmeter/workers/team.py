@@ -100,7 +100,7 @@ class Team:
         Raises:
             StartupError: One of them does not.
         """
-        self._tell_news()
+        self._look_for_news()
         begun = await asyncio.gather(
             *(self._begin(number) for number in self._numbers), return_exceptions=True
         )
@@ -211,18 +211,18 @@ class Team:
                 before = None if upstream is None else upstream.backend
                 self._on_exchange(exchange)
                 if upstream is not None and upstream.backend is not before:
-                    self._tell_what_is_new()
+                    self.tell_news()
             case messages.HeldOut():
                 self._on_held_out(message.upstream, message.result)
             case messages.UsageSeen():
                 self._upstreams[message.upstream].usage_unasked = message.unasked
-                self._tell_what_is_new()
+                self.tell_news()
             case messages.Ask():
                 self._run(self._ask(member, message), "specmeter-ask-again")
 
     async def _ask(self, member: Member, asked: messages.Ask) -> None:
         await self._ask_models_again([self._upstreams[name] for name in asked.upstreams])
-        self._tell_what_is_new()
+        self.tell_news()
         member.tell(messages.Answered(asked.number))
 
     def _known_now(self) -> tuple[messages.Known, ...]:
@@ -230,11 +230,12 @@ class Team:
             known_of(one, has_place=self._has_place(one.name)) for one in self._upstreams.values()
         )
 
-    def _tell_news(self) -> None:
-        self._tell_what_is_new()
-        self._look = self._loop.call_later(_LOOK_SECONDS, self._tell_news)
+    def _look_for_news(self) -> None:
+        self.tell_news()
+        self._look = self._loop.call_later(_LOOK_SECONDS, self._look_for_news)
 
-    def _tell_what_is_new(self) -> None:
+    def tell_news(self) -> None:
+        """Tell all workers what is known of upstreams, if that has changed."""
         known = self._known_now()
         if known != self._known:
             self._known = known
