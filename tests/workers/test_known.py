@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import signal
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,7 @@ from tests.gateway.command import serving
 from tests.gateway.proxy import Proxy, running, until
 from tests.replay import VLLM_STREAM, VLLM_STREAM_ASKED, model_list
 from tests.scripted import (
+    EVENTS,
     SECONDS,
     Call,
     ScriptedUpstream,
@@ -84,6 +86,29 @@ async def test_what_one_worker_learned_of_usage(upstream: ScriptedUpstream) -> N
             await until(lambda: proxy.service.upstreams.first.usage_unasked is False)
             while not await send(second):
                 pass
+
+
+async def test_a_server_that_compresses(upstream: ScriptedUpstream) -> None:
+    """What one worker found out costs the other's clients no stream with an addition."""
+    body = gzip.compress(VLLM_STREAM)
+    upstream.script = answer(response(body, "200 OK", EVENTS, (b"Content-Encoding", b"gzip")))
+
+    async def send(client: Client) -> bool:
+        await client.send(request("POST", CHAT, body=STREAM))
+        assert (await client.answer()).body == body
+        return asked(upstream.requests[-1].body)
+
+    async with running(upstream.url, workers=2, backend="vllm") as proxy:
+        first, second = (await one_on_each(proxy.url, os.getpid())).values()
+        async with first, second, asyncio.timeout(SECONDS):
+            assert await send(first)
+            assert not await send(first)
+            await until(lambda: proxy.service.upstreams.first.compresses)
+            while await send(second):
+                pass
+            metrics = await proxy.metrics()
+            unread = metrics.by("unread_completions_total", "reason")
+            assert unread == {"compressed": len(upstream.requests)}
 
 
 async def test_a_model_that_is_new() -> None:

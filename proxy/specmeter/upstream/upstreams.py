@@ -87,7 +87,7 @@ class Upstream:
         """Whether it answered when last asked; `None` before the first time."""
         self.usage_unasked: bool | None = None
         """Whether its streams end with usage also where nobody asked; `None` if not yet known."""
-        self._compresses = False
+        self.compresses = False
         """Whether it compresses although it is asked not to."""
 
     @property
@@ -98,7 +98,7 @@ class Upstream:
     @property
     def injection(self) -> Injection | None:
         """What its requests may be asked for in addition."""
-        if self.backend is None or self._compresses or not self.settings.inject:
+        if self.backend is None or self.compresses or not self.settings.inject:
             return None
         return self.backend.injection
 
@@ -110,9 +110,9 @@ class Upstream:
 
     def ask_no_more(self) -> None:
         """Add nothing to requests any more: it cannot be taken out of compressed answers."""
-        if self._compresses:
+        if self.compresses:
             return
-        self._compresses = True
+        self.compresses = True
         _log.warning(
             "upstream %s compresses answers although it is asked not to: they cannot be read, and "
             "from now on nothing is added to its requests. Turn its compression off, also in what "

@@ -19,6 +19,7 @@ def known_of(upstream: Upstream, *, has_place: bool) -> Known:
         kind=upstream.kind,
         models=tuple(sorted(upstream.models)),
         usage_unasked=upstream.usage_unasked,
+        compresses=upstream.compresses,
         has_place=has_place,
     )
 
@@ -29,3 +30,4 @@ def take_over(upstream: Upstream, known: Known) -> None:
     upstream.backend = by_name(known.kind or "auto")
     upstream.models = frozenset(known.models)
     upstream.usage_unasked = known.usage_unasked
+    upstream.compresses = known.compresses

@@ -19,6 +19,7 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
     kind: str
     models: tuple[str, ...]
     usage_unasked: bool | None
+    compresses: bool
     has_place: bool
     """Whether another one of its requests can be kept for a replay."""
 
@@ -81,11 +82,12 @@ class HeldOut(Message, frozen=True):
     result: str
 
 
-class UsageSeen(Message, frozen=True):
-    """What a stream told of usage that nobody asked for."""
+class Seen(Message, frozen=True):
+    """What an answer taught of an upstream's habits."""
 
     upstream: str
-    unasked: bool
+    usage_unasked: bool | None
+    compresses: bool
 
 
 class Ask(Message, frozen=True):
@@ -102,4 +104,4 @@ class Pong(Message, frozen=True):
 
 
 FromMain = Hello | Learned | Answered | Ping | Drain
-FromWorker = Ready | Exchanged | HeldOut | UsageSeen | Ask | Pong
+FromWorker = Ready | Exchanged | HeldOut | Seen | Ask | Pong

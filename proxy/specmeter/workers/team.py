@@ -214,8 +214,11 @@ class Team:
                     self.tell_news()
             case messages.HeldOut():
                 self._on_held_out(message.upstream, message.result)
-            case messages.UsageSeen():
-                self._upstreams[message.upstream].usage_unasked = message.unasked
+            case messages.Seen():
+                seen = self._upstreams[message.upstream]
+                if message.usage_unasked is not None:
+                    seen.usage_unasked = message.usage_unasked
+                seen.compresses = seen.compresses or message.compresses
                 self.tell_news()
             case messages.Ask():
                 self._run(self._ask(member, message), "specmeter-ask-again")

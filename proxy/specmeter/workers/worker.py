@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import socket
@@ -83,7 +84,7 @@ class Worker:
             ]
         )
         loads.close()
-        self._usage_told: dict[str, bool | None] = {}
+        self._habits_told: dict[str, tuple[bool | None, bool]] = {}
         self._shadows = {
             one.name: ShadowDraw(one.shadow) for one in settings.upstream if one.shadow
         }
@@ -100,6 +101,8 @@ class Worker:
     async def run(self) -> None:
         """Work until the main process says that it is enough, or is gone."""
         await self._front.listen_on(self._listeners)
+        gc.collect()
+        gc.freeze()  # as the main process does
         self._channel.send(messages.Ready())
         gone = asyncio.ensure_future(self._channel.lost.wait())
         gone.add_done_callback(self._give_up_asking)
@@ -135,7 +138,7 @@ class Worker:
     def _learn(self, known: Sequence[Known]) -> None:
         for upstream, one in zip(self._upstreams.all, known, strict=True):
             take_over(upstream, one)
-            self._usage_told[upstream.name] = one.usage_unasked
+            self._habits_told[upstream.name] = (one.usage_unasked, one.compresses)
             if (shadow := self._shadows.get(upstream.name)) is not None:
                 shadow.has_place = one.has_place
 
@@ -145,15 +148,15 @@ class Worker:
             exchange.transcript = exchange.replayable = None
             exchange.unread = Unread.NOT_HANDED_OVER
         channel.send(messages.Exchanged(packed(exchange)))
-        self._tell_usage()
+        self._tell_habits()
 
-    def _tell_usage(self) -> None:
-        """Tell what an answer taught of usage, which the gateway noted at the upstream."""
+    def _tell_habits(self) -> None:
+        """Tell what an answer taught, which the gateway noted at the upstream."""
         for upstream in self._upstreams.all:
-            unasked = upstream.usage_unasked
-            if unasked is not None and unasked is not self._usage_told[upstream.name]:
-                self._usage_told[upstream.name] = unasked
-                self._channel.send(messages.UsageSeen(upstream.name, unasked))
+            habits = (upstream.usage_unasked, upstream.compresses)
+            if habits != self._habits_told[upstream.name]:
+                self._habits_told[upstream.name] = habits
+                self._channel.send(messages.Seen(upstream.name, *habits))
 
     def _held_out(self, upstream: str, result: str) -> None:
         self._channel.send(messages.HeldOut(upstream, result))
