@@ -216,7 +216,8 @@ def _trust(thresholds: Thresholds) -> tuple[Panel, ...]:
             description=(
                 "no_numbers: the server told nothing; see what it needs in the README. too_large: "
                 "raise tail_bytes or body_bytes. cut_short, error_event: the server broke off. "
-                "reader_failed: a fault of specmeter; its log has it."
+                "reader_failed: a fault of specmeter; its log has it. not_handed_over: its main "
+                "process does not keep up with its workers."
             ),
             unit="cps",
             targets=[Target(expr=rate(families.UNREAD, "reason"), legend="{{reason}}")],
@@ -247,7 +248,8 @@ def _process() -> tuple[Panel, ...]:
             kind="timeseries",
             title="CPU time (seconds / second)",
             description=(
-                "One proxy uses one core at most, so near 1 it is the bottleneck: run several."
+                "One process uses one core at most, so near 1 it is the bottleneck: raise "
+                "workers, or run several. With workers it is the sum of all its processes."
             ),
             unit="percentunit",
             minimum=0,

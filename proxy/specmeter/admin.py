@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
@@ -23,7 +23,7 @@ def admin_app(
     upstreams: Upstreams,
     teller: Teller,
     *,
-    catch_up: Callable[[], None],
+    catch_up: Callable[[], Awaitable[None]],
     keys: Keys | None,
 ) -> web.Application:
     """Return the application of the admin listener.
@@ -38,7 +38,7 @@ def admin_app(
     show = make_aiohttp_handler(registry)
 
     async def metrics(request: web.Request) -> web.StreamResponse:
-        catch_up()
+        await catch_up()
         return await show(request)
 
     async def alive(_: web.Request) -> web.Response:

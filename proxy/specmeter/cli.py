@@ -73,6 +73,7 @@ def _add_serve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         ("listen", "HOST:PORT", "where clients connect", "127.0.0.1:8088", "SPECMETER_LISTEN"),
         ("admin", "HOST:PORT", "where the live page and /metrics are", _ADMIN, "SPECMETER_ADMIN"),
         ("backend", "KIND", "auto, llama_cpp, vllm or openai", "auto", "SPECMETER_BACKEND"),
+        ("workers", "N", "processes that share the load", "1", "SPECMETER_WORKERS"),
         ("log-level", "LEVEL", "debug, info, warning or error", "info", "SPECMETER_LOG_LEVEL"),
         ("log-format", "FORMAT", "text or json", "text", "SPECMETER_LOG_FORMAT"),
     )
@@ -159,7 +160,7 @@ def _serve(options: argparse.Namespace) -> int:
     from specmeter import logs  # noqa: PLC0415 - slow
     from specmeter.config import load  # noqa: PLC0415 - slow
 
-    keys = ("upstream", "listen", "admin", "backend", "log_level", "log_format")
+    keys = ("upstream", "listen", "admin", "backend", "workers", "log_level", "log_format")
     path = None if options.config is None else Path(options.config)
     loaded = load(path, os.environ, {key: getattr(options, key) for key in keys})
     settings = loaded.settings

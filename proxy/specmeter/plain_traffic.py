@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from functools import partial
 
-import aiohttp
-
-from specmeter.asking import Answer, AskError, Server, ask
+from specmeter.asking import Answer
 from specmeter.gateway.comparisons import Comparisons
-from specmeter.gateway.exchange import Exchange, Replayable
-from specmeter.gateway.holdout import Holdout
+from specmeter.gateway.exchange import Exchange
 from specmeter.gateway.holdout import Result as HoldoutResult
 from specmeter.learning import Learning, PlainCompletion
 from specmeter.meter.completion import Completion
 from specmeter.meter.plain_meter import PlainMeter
 from specmeter.output_text import output_text
+from specmeter.proofs import Proofs, holdouts_of
 from specmeter.reading import MIN_DECODE_TOKENS
 from specmeter.shadow.comparison import Comparison
 from specmeter.shadow.replayer import Finished, Replayer
 from specmeter.shadow.replayer import Result as ReplayResult
-from specmeter.shadow.request import can_be_replayed, replay_of
 from specmeter.speedup.baseline import Source
 from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
 
@@ -39,22 +34,17 @@ class PlainTraffic:
         self._learning = learning
         self._meter = meter
         self._upstreams = {one.name: one for one in upstreams.all}
-        holdouts: dict[str, Holdout] = {}
+        self._proofs = Proofs()
         self._replayers: dict[str, Replayer] = {}
+        holdouts = holdouts_of(upstreams, self.count_holdout)
+        for name in holdouts:
+            meter.expect_holdout(name, HoldoutResult)
         for upstream in upstreams.all:
-            if not upstream.settings.plain:
-                continue
-            plain = upstreams.named(upstream.settings.plain)
-            if upstream.settings.holdout:
-                meter.expect_holdout(upstream.name, HoldoutResult)
-                on_result = partial(meter.count_holdout, upstream.name)
-                clock = upstream.loop.time
-                holdouts[upstream.name] = Holdout(upstream, plain, on_result, clock)
             if upstream.settings.shadow:
+                plain = upstreams.named(upstream.settings.plain)
                 meter.expect_replays(upstream.name, ReplayResult)
                 self._replayers[upstream.name] = Replayer(upstream, plain, self)
-        self.comparisons = Comparisons(self._prove, holdouts, self._replayers)
-        self._proofs: set[asyncio.Task[None]] = set()
+        self.comparisons = Comparisons(self._proofs.prove, holdouts, self._replayers)
 
     def expect_model(self, upstream: str, model_name: str) -> None:
         """Create the series of a model."""
@@ -70,22 +60,16 @@ class PlainTraffic:
         """Give up what is under way."""
         for replayer in self._replayers.values():
             await replayer.stop()
-        for proof in self._proofs:
-            proof.cancel()
-        await asyncio.gather(*self._proofs, return_exceptions=True)
+        await self._proofs.stop()
 
-    def _prove(self, holdout: Holdout, endpoint: str, replayable: Replayable) -> None:
-        if not can_be_replayed(endpoint):
-            return
-        replay = replay_of(endpoint, replayable.body, 1, holdout.model)
-        if replay is None:
-            return
-        holdout.proving()
-        proof = asyncio.create_task(
-            _proven(holdout, replayable.target, replay.body), name="specmeter-proof"
-        )
-        self._proofs.add(proof)
-        proof.add_done_callback(self._proofs.discard)
+    def count_holdout(self, upstream: str, result: str) -> None:
+        """Count what became of a held-out request."""
+        self._meter.count_holdout(upstream, result)
+
+    def has_place(self, upstream: str) -> bool:
+        """Whether another request of an upstream can be kept for a replay."""
+        replayer = self._replayers.get(upstream)
+        return replayer is not None and replayer.has_place
 
     def stands_for(self, exchange: Exchange, answered: str | None) -> tuple[str, str] | None:
         """Return upstream and model label that a held-out request would have counted for.
@@ -162,17 +146,3 @@ class PlainTraffic:
     def on_compared(self, upstream: Upstream, model_name: str, comparison: Comparison) -> None:
         """Count a comparison."""
         self._meter.count_comparison(upstream.name, model_name, comparison)
-
-
-async def _proven(holdout: Holdout, target: str, body: bytes) -> None:
-    """Ask the plain upstream for one token, and tell whether it came in time."""
-    plain = holdout.plain
-    server = Server(plain.target.base_url, plain.key, plain.tls, plain.configured)
-    error = ""
-    try:
-        async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
-            await ask(session, server, target, body, timeout_seconds=holdout.patience_seconds)
-    except AskError as failure:
-        error = f'upstream "{plain.name}": {failure}'
-    finally:
-        holdout.proved(error)

@@ -8,6 +8,7 @@ import gc
 import logging
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -23,25 +24,28 @@ from specmeter.api.summary import Teller
 from specmeter.config import Address, Settings
 from specmeter.errors import StartupError
 from specmeter.gateway.failures import FAILURES
-from specmeter.gateway.gateway import Gateway
-from specmeter.gateway.relay import Limits
-from specmeter.gateway.server import ClientPatience, DataServer
+from specmeter.gateway.front import Front
+from specmeter.gateway.server import ClientPatience
 from specmeter.history.history import History
 from specmeter.keys import Keys
 from specmeter.learning import Learning
+from specmeter.meter import families
 from specmeter.meter.meter import Meter
 from specmeter.meter.plain_meter import PlainMeter
+from specmeter.meter.processes import ProcessesCollector
+from specmeter.meter.series import counter_in
 from specmeter.meter.speedup_state import SpeedupCollector
 from specmeter.meter.state import StateCollector
-from specmeter.open_files import raise_limit, room_for_clients
+from specmeter.open_files import raise_limit
 from specmeter.plain_traffic import PlainTraffic
 from specmeter.recorder import Observer, Recorder
 from specmeter.serverlog.follower import LogFollower
 from specmeter.upstream.probe import Probe
 from specmeter.upstream.scraper import Scraper
+from specmeter.upstream.shared_load import SharedLoads
 from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
+from specmeter.workers.team import Team
 
-_BACKLOG = 2048
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 _log = logging.getLogger("specmeter")
@@ -65,13 +69,16 @@ class Service:
         self._settings = settings
         self.registry = CollectorRegistry()
         self._loop = loop = asyncio.get_running_loop()
-        keys = Keys.read(settings.client_keys_file, "client_keys_file")
         self._admin_keys = Keys.read(settings.admin_keys_file, "admin_keys_file")
-        self.upstreams = Upstreams([Upstream(one, loop) for one in settings.upstream])
-        for one in self.upstreams.all:
-            one.keeps_keys = keys is not None
+        loads = _shared_loads(settings)
+        self.upstreams = Upstreams(
+            [
+                Upstream(one, loop, None if loads is None else loads.of(index, 0))
+                for index, one in enumerate(settings.upstream)
+            ]
+        )
         self._meter = Meter(self.registry, settings.position_limit)
-        self._probe = Probe(loop, self.upstreams.all, settings.probe_seconds, self._expect_models)
+        self._probe = Probe(loop, self.upstreams.all, settings.probe_seconds, self._on_models)
         self._scraper = Scraper(
             self.upstreams.all, settings.scrape_seconds, settings.position_limit, self.registry
         )
@@ -94,23 +101,7 @@ class Service:
             on_missed=self.history.miss,
         )
         self._followers = [self._follower(one) for one in self.upstreams.all if one.settings.log]
-        self._gateway = Gateway(
-            loop,
-            self.upstreams,
-            Limits(tail_bytes=settings.tail_bytes, body_bytes=settings.body_bytes),
-            self._recorder.take,
-            self._probe.ask_again,
-            plain=self._plain.comparisons,
-            keys=keys,
-        )
-        self._data: asyncio.Server | None = None
-        self._data_server = DataServer(
-            loop,
-            self._gateway.answer,
-            self._gateway.count_bad_request,
-            patience or ClientPatience(),
-            room_for_clients(),
-        )
+        self._front = self._front_here(patience) if loads is None else self._team(loads)
         self._admin: web.AppRunner | None = None
         self.data_url = ""
         self.admin_url = ""
@@ -126,13 +117,17 @@ class Service:
         learning = self.learning
         self.registry.register(SpeedupCollector(learning.estimator, learning.bounds, time.time))
         await learning.start()
-        ProcessCollector(namespace="specmeter", registry=self.registry)
+        if isinstance(self._front, Team):
+            self.registry.register(ProcessesCollector(self._front.pids))
+        else:
+            ProcessCollector(namespace="specmeter", registry=self.registry)
         for upstream in self.upstreams.all:
             self._meter.expect_upstream(upstream.name, FAILURES)
             self._expect_models(upstream)
         try:
             self.data_url = await self._listen(settings.listen_address)
             self.admin_url = await self._listen_admin(settings.admin_address)
+            await self._front.start()
         except BaseException:
             await self.stop()
             raise
@@ -144,9 +139,7 @@ class Service:
 
     async def stop(self) -> None:
         """Take no more, let what is under way end within `drain_seconds`, and stop."""
-        if self._data is not None:
-            self._data.close()
-        await self._drain(self._data_server)
+        await self._front.stop()
         self._recorder.catch_up()
         await self._plain.stop()
         await self._recorder.settle()
@@ -161,16 +154,32 @@ class Service:
         if self._admin is not None:
             await self._admin.cleanup()
 
-    async def _drain(self, server: DataServer) -> None:
-        seconds = self._settings.drain_seconds
-        self._gateway.drain()
-        try:
-            async with asyncio.timeout(seconds):
-                await server.drain()
-        except TimeoutError:
-            cut_off = len(server.connections)
-            _log.warning("%d answers cut off after %g s of draining", cut_off, seconds)
-            await server.cut_off()
+    def _front_here(self, patience: ClientPatience | None) -> Front | Team:
+        return Front(
+            *(self._loop, self._settings, self.upstreams),
+            *(self._recorder.take, self._probe.ask_again),
+            plain=self._plain.comparisons,
+            patience=patience,
+        )
+
+    def _team(self, loads: SharedLoads) -> Front | Team:
+        # Each worker reads it too; what is wrong with it is told once, and here.
+        Keys.read(self._settings.client_keys_file, "client_keys_file")
+        restarts = counter_in(self.registry, families.WORKER_RESTARTS)
+        restarts.add((), 0)
+        return Team(
+            *(self._loop, self._settings, self.upstreams, loads),
+            on_exchange=self._recorder.take,
+            ask_models_again=self._probe.ask_again,
+            on_held_out=self._plain.count_holdout,
+            has_place=self._plain.has_place,
+            on_restart=partial(restarts.add, ()),
+        )
+
+    async def _catch_up(self) -> None:
+        """Count what has ended so far, wherever that was."""
+        await self._front.catch_up()
+        self._recorder.catch_up()
 
     def _follower(self, upstream: Upstream) -> LogFollower:
         return LogFollower(
@@ -181,6 +190,10 @@ class Service:
             on_configured=upstream.tell_configured,
         )
 
+    def _on_models(self, upstream: Upstream) -> None:
+        self._expect_models(upstream)
+        self._front.tell_news()
+
     def _expect_models(self, upstream: Upstream) -> None:
         for model in (*sorted(upstream.models), OTHER_MODEL):
             self._meter.expect_model(upstream.name, model)
@@ -190,16 +203,14 @@ class Service:
 
     async def _listen(self, address: Address) -> str:
         with _told_plainly("listen", address):
-            self._data = await self._loop.create_server(
-                self._data_server, address.host, address.port, backlog=_BACKLOG
-            )
-        return _url(address, self._data.sockets[0].getsockname()[1])
+            port = await self._front.listen(address)
+        return _url(address, port)
 
     async def _listen_admin(self, address: Address) -> str:
         self._admin = web.AppRunner(
             admin_app(
                 *(self.registry, self.upstreams, self._teller),
-                catch_up=self._recorder.catch_up,
+                catch_up=self._catch_up,
                 keys=self._admin_keys,
             ),
             access_log=None,
@@ -209,6 +220,18 @@ class Service:
         with _told_plainly("admin", address):
             await web.TCPSite(self._admin, address.host, address.port).start()
         return _url(address, self._admin.addresses[0][1])
+
+
+def _shared_loads(settings: Settings) -> SharedLoads | None:
+    """Return memory to count requests in that are under way, if several processes carry some."""
+    if settings.workers == 1:
+        return None
+    if sys.platform != "linux":
+        raise StartupError(
+            f"workers: {settings.workers} need Linux, which shares connections out among them: "
+            "write 1"
+        )
+    return SharedLoads(len(settings.upstream), settings.workers + 1)
 
 
 @contextlib.contextmanager

@@ -37,6 +37,8 @@ class Unread(StrEnum):
     """Only one of several choices came with numbers; the others are missing."""
     READER_FAILED = "reader_failed"
     """A fault of specmeter itself; the log has it."""
+    NOT_HANDED_OVER = "not_handed_over"
+    """The process that reads did not keep up with the worker that carried it."""
 
 
 class Framing(Protocol):

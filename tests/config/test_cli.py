@@ -78,14 +78,14 @@ class TestCommand:
         """Each flag of serve names its real default and its variable."""
         text = run("serve", "--help").stdout
         flags = re.findall(r"--([\w-]+) .*\(default: (.*); environment: (\w+)\)", text)
-        names = ["config", "upstream", "listen", "admin", "backend", "log-level", "log-format"]
-        assert [flag for flag, _, _ in flags] == names
+        names = ["config", "upstream", "listen", "admin", "backend", "workers"]
+        assert [flag for flag, _, _ in flags] == [*names, "log-level", "log-format"]
         for flag, default, variable in flags:
             key = flag.replace("-", "_")
             assert variable == f"SPECMETER_{key.upper()}"
             if key not in {"config", "upstream"}:
                 settings = DEFAULTS.upstream[0] if key == "backend" else DEFAULTS
-                assert default == getattr(settings, key)
+                assert default == str(getattr(settings, key))
 
     def test_help_names_the_commands(self) -> None:
         """--help lists what there is."""

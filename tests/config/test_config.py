@@ -144,6 +144,7 @@ class TestLayers:
         values: dict[str, Any] = {
             "listen": "[::1]:0",
             "admin": "0.0.0.0:9000",
+            "workers": 4,
             "drain_seconds": 1.5,
             "log_level": "warning",
             "log_format": "json",

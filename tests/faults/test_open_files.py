@@ -144,7 +144,7 @@ async def test_no_file_for_the_connection_to_the_server(upstream: ScriptedUpstre
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     async with running(upstream.url) as proxy:
         async with await Client.connect(proxy.url) as client:
-            await until(lambda: len(proxy.service._data_server.connections) == 1)
+            await until(lambda: len(proxy.front.server.connections) == 1)
             # The next free number is the first that is not allowed.
             with open("/dev/null") as highest:  # noqa: ASYNC230, PTH123 - only its number matters
                 resource.setrlimit(resource.RLIMIT_NOFILE, (highest.fileno(), hard))

@@ -12,8 +12,8 @@ from prometheus_client import generate_latest
 
 from tests.faults.process import proxy_process
 from tests.gateway.client import CHAT, CHAT_BODY, STREAM_BODY, Answer, Client, request
+from tests.gateway.command import refuses
 from tests.gateway.proxy import Metrics, running, until
-from tests.gateway.test_command import refuses
 from tests.scripted import (
     CHUNKED,
     EVENTS,

@@ -18,7 +18,7 @@ from tests.scripted import Request, Script, ScriptedUpstream
 
 @asynccontextmanager
 async def compared(
-    spec_url: str, plain_url: str, *, state_file: str = "", **of_spec: Any
+    spec_url: str, plain_url: str, *, state_file: str = "", workers: int = 1, **of_spec: Any
 ) -> AsyncIterator[Proxy]:
     """Run specmeter with the upstreams `spec` and `plain`.
 
@@ -26,6 +26,7 @@ async def compared(
         spec_url: The server that speculates.
         plain_url: The one that does not.
         state_file: As the configuration has it.
+        workers: The same.
         of_spec: Keys of Upstream for `spec`.
     """
     seen: list[Completion] = []
@@ -40,6 +41,7 @@ async def compared(
         drain_seconds=1.0,
         probe_seconds=3600.0,
         state_file=state_file,
+        workers=workers,
     )
     service = Service(settings, [seen.append])
     await service.start()

@@ -11,6 +11,7 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 
 from specmeter.config import Settings, Upstream
+from specmeter.gateway.front import Front
 from specmeter.gateway.server import ClientPatience
 from specmeter.meter.completion import Completion
 from specmeter.service import Service
@@ -70,9 +71,16 @@ class Proxy:
     def url(self) -> str:
         return self.service.data_url
 
+    @property
+    def front(self) -> Front:
+        assert isinstance(self.service._front, Front)
+        return self.service._front
+
     async def metrics(self) -> Metrics:
         """Scrape, once all that was asked for is counted."""
-        await until(lambda: self.service._gateway.under_way == 0)
+        if isinstance(front := self.service._front, Front):
+            await until(lambda: front.gateway.under_way == 0)
+        await self.service._front.catch_up()
         await self.service._recorder.settle()
         answer = await ask(self.service.admin_url, "GET", "/metrics")
         assert answer.status == 200
@@ -116,9 +124,9 @@ async def running(
 
 def keep_little(proxy: Proxy, size: int = 4096) -> None:
     """Have the system keep little of what goes to clients and comes from them."""
-    assert proxy.service._data is not None
-    for listener in proxy.service._data.sockets:
-        limit_buffers(listener, send=size, receive=size)
+    for listener in proxy.front.listeners:
+        for plug in listener.sockets:
+            limit_buffers(plug, send=size, receive=size)
 
 
 async def until(condition: Callable[[], bool], seconds: float = SECONDS) -> None:

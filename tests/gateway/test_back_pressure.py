@@ -36,7 +36,7 @@ SYSTEM = 48 * MIB
 
 def buffered(proxy: Proxy) -> int:
     """Return how many bytes for clients wait in this process."""
-    server = proxy.service._data_server
+    server = proxy.front.server
     assert server is not None
     waiting = 0
     for connection in server.connections:

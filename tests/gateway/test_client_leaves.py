@@ -175,7 +175,7 @@ async def test_while_it_does_not_read(upstream: ScriptedUpstream, how: str) -> N
         async with await Client.connect(proxy.url, receive_buffer=4096) as client:
             await client.send(request("GET", "/large"))
             await client.read_until(b"\r\n\r\n")
-            connections = proxy.service._data_server.connections
+            connections = proxy.front.server.connections
             await until(lambda: any(one.writing_paused for one in connections))
             await watched(watcher, client, how)
         await left(proxy, 200, "other")

@@ -181,7 +181,7 @@ async def test_refused_client_that_does_not_leave(upstream: ScriptedUpstream) ->
     ):
         await client.send(b"garbage\r\n\r\n")
         assert (await client.answer()).status == 400
-        await until(lambda: not proxy.service._data_server.connections, seconds=SOON)
+        await until(lambda: not proxy.front.server.connections, seconds=SOON)
 
 
 async def test_many_requests_without_waiting(upstream: ScriptedUpstream) -> None:
@@ -211,7 +211,7 @@ async def test_requests_sent_ahead_do_not_pile_up(upstream: ScriptedUpstream) ->
 
         async def follow() -> None:
             while True:
-                for one in proxy.service._data_server.connections:
+                for one in proxy.front.server.connections:
                     most[0] = max(most[0], len(one._parser.requests))
                 await asyncio.sleep(0)
 

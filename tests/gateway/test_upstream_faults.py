@@ -230,8 +230,8 @@ async def test_client_that_leaves_while_connecting() -> None:
     async with full_queue() as url, running(url, wait_for_probe=False) as proxy:
         async with await Client.connect(proxy.url) as client:
             await client.send(request("POST", CHAT, body=CHAT_BODY))
-            await until(lambda: proxy.service._gateway.under_way == 1)
-        await until(lambda: proxy.service._gateway.under_way == 0, seconds=1)
+            await until(lambda: proxy.front.gateway.under_way == 1)
+        await until(lambda: proxy.front.gateway.under_way == 0, seconds=1)
         metrics = await proxy.metrics()
     assert metrics.by("client_left_total", "endpoint") == {CHAT: 1}
     assert metrics.by("requests_total", "code") == {"499": 1}

@@ -45,6 +45,7 @@ UNUSED = {
     "specmeter_slice_target_step_tokens_total": "panels show speedup and acceptance by slice",
     "specmeter_slice_target_steps_total": "the same",
     "specmeter_upstream_spec_decode_num_draft_tokens_per_pos_total": "of SGLang alone",
+    "specmeter_worker_restarts_total": "with workers only; the log says why each one ended",
 }
 """Families that neither a panel nor a rule asks for, and why."""
 

@@ -23,7 +23,9 @@ from tests.soak.run import Plan, Result, Run
 def main() -> int:
     """Run as the command line says; return 1 if anything was wrong."""
     options = _options()
-    plan = Plan(options.seconds, options.seed, options.clients, options.kill_every)
+    plan = Plan(
+        *(options.seconds, options.seed, options.clients, options.kill_every, options.workers)
+    )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what runs is stopped
     console = Console(stderr=True)
     console.print(f"seed {plan.seed}")
@@ -50,6 +52,7 @@ def _options() -> argparse.Namespace:
     add("--seed", type=int, default=random.SystemRandom().getrandbits(32), help="of the traffic")
     add("--clients", type=int, default=24, help="at a time (24)")
     add("--kill-every", type=float, default=20.0, help="seconds between killed upstreams (20)")
+    add("--workers", type=int, default=1, help="of the proxy (1)")
     add("--logs", type=Path, metavar="FOLDER", help="keep the processes' logs")
     add("--markdown", type=Path, metavar="FILE", help="write the report")
     add("--json", type=Path, metavar="FILE", help="write everything found")

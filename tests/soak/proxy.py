@@ -29,6 +29,7 @@ Left to itself it keeps some of them, now more, now fewer: at rest the same proc
 _CONFIG = """
 listen = "127.0.0.1:{listen}"
 admin = "127.0.0.1:{admin}"
+workers = {workers}
 probe_seconds = 1.0
 drain_seconds = 5.0
 """
@@ -90,7 +91,9 @@ class ProxyProcess:
 
 
 @contextmanager
-def proxy(upstreams: Iterable[UpstreamProcess], folder: Path) -> Iterator[ProxyProcess]:
+def proxy(
+    upstreams: Iterable[UpstreamProcess], folder: Path, workers: int = 1
+) -> Iterator[ProxyProcess]:
     """Run the proxy in front of the upstreams."""
     listen, admin, log = free_port(), free_port(), folder / "proxy.log"
     tables = [
@@ -104,7 +107,7 @@ def proxy(upstreams: Iterable[UpstreamProcess], folder: Path) -> Iterator[ProxyP
         for one in upstreams
     ]
     config = folder / "specmeter.toml"
-    config.write_text(_CONFIG.format(listen=listen, admin=admin) + "".join(tables))
+    config.write_text(_CONFIG.format(listen=listen, admin=admin, workers=workers) + "".join(tables))
     serve = [sys.executable, "-m", "specmeter", "serve", "--config", str(config)]
     command = ["env", *ALLOCATOR, *serve]
     with running(command, log) as process:

@@ -28,6 +28,7 @@ def markdown(result: Result) -> str:
     plan, tally = result.plan, result.tally
     run = (
         f"{plan.seconds:.0f} s of load by {plan.clients} clients, seed {plan.seed}, "
+        f"{plan.workers} worker(s), "
         f"{result.kills} times an upstream was killed and started again; "
         f"Python {platform.python_version()}."
     )

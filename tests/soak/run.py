@@ -35,12 +35,14 @@ class Plan:
         seed: the same seed gives the same orders.
         clients: at a time.
         kill_every: seconds between two killed upstreams.
+        workers: processes of the proxy that share the load.
     """
 
     seconds: float = 3600.0
     seed: int = 1
     clients: int = 24
     kill_every: float = 20.0
+    workers: int = 1
 
 
 @dataclass
@@ -85,7 +87,7 @@ class Run:
         with upstreams(self.folder) as servers:
             every = list(servers.values())
             await asyncio.gather(*(one.start() for one in every))
-            with proxy(every, self.folder) as running:
+            with proxy(every, self.folder, self.plan.workers) as running:
                 return await self._load(running, every)
 
     async def _load(self, running: ProxyProcess, servers: list[UpstreamProcess]) -> Result:

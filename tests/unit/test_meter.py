@@ -218,6 +218,7 @@ def test_the_page_has_the_families_that_are_listed(
     registry.register(StateCollector([Up(True, "vllm", "")]))
     registry.register(ScrapedCollector([], position_limit=3))
     registry.register(Counter(families.UPSTREAM_SCRAPE_FAILURES))
+    registry.register(Counter(families.WORKER_RESTARTS))
     registry.register(SpeedupCollector(Estimator(), {}, lambda: 0.0))
     PlainMeter(registry)
     meter.count(completion(generated=9, drafted=4, accepted=2, rounds=2))

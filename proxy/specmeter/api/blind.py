@@ -36,6 +36,7 @@ _MISSED = {
     "cut_short": "the server broke off before the numbers came",
     "other_choices": "only one of several choices had numbers",
     "reader_failed": "a fault of specmeter itself: its log has it",
+    "not_handed_over": "specmeter's main process does not keep up with its workers",
 }
 
 

@@ -29,6 +29,7 @@ class Settings(Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
         client_keys_file: path of a file with the keys of which clients have to bring one; empty
             asks for none.
         admin_keys_file: the same for /metrics and the live page.
+        workers: how many processes share the data listener; with 1 there is none but the main one.
         drain_seconds: how long running responses may go on after SIGTERM.
         log_level: the least that is logged, one of LOG_LEVELS.
         log_format: one of LOG_FORMATS.
@@ -50,6 +51,7 @@ class Settings(Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
     admin: Annotated[str, rules.address] = "127.0.0.1:9108"
     client_keys_file: Annotated[str, rules.key_file] = ""
     admin_keys_file: Annotated[str, rules.key_file] = ""
+    workers: Annotated[int, rules.whole(1, 64)] = 1
     drain_seconds: Annotated[float, rules.seconds(0, _DAY)] = 30.0
     log_level: Annotated[str, rules.choice(LOG_LEVELS)] = "info"
     log_format: Annotated[str, rules.choice(LOG_FORMATS)] = "text"

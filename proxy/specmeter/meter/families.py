@@ -471,6 +471,12 @@ LAST_DRAFTED = Family(
     _MODEL,
     "When a completion last had something drafted; absent before the first.",
 )
+WORKER_RESTARTS = Family(
+    "worker_restarts_total",
+    "counter",
+    (),
+    "Worker processes that ended by themselves and were replaced; absent with one process.",
+)
 BUILD_INFO = Family(
     "build_info",
     "gauge",
@@ -547,5 +553,6 @@ FAMILIES: tuple[Family, ...] = (
     UPSTREAM_RUNNING,
     UPSTREAM_SCRAPE_TIME,
     UPSTREAM_SCRAPE_FAILURES,
+    WORKER_RESTARTS,
     BUILD_INFO,
 )

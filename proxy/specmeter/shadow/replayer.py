@@ -113,13 +113,14 @@ class Replayer:
         self._came = asyncio.Event()
         self._replaying: asyncio.Task[None] | None = None
 
+    @property
+    def has_place(self) -> bool:
+        """Whether another request can be kept."""
+        return len(self._waiting) < MOST_WAITING
+
     def draws(self, endpoint: str) -> bool:
         """Decide whether a request is kept for a replay."""
-        return (
-            can_be_replayed(endpoint)
-            and len(self._waiting) < MOST_WAITING
-            and self._draw() < self._share
-        )
+        return can_be_replayed(endpoint) and self.has_place and self._draw() < self._share
 
     def offer(self, finished: Finished) -> None:
         """Take a request that was drawn and has ended well."""

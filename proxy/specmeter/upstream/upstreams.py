@@ -17,6 +17,7 @@ from specmeter.gateway.pool import Pool
 from specmeter.reading import Speculation
 from specmeter.upstream.drafting import Drafting, DraftingWatch
 from specmeter.upstream.load import Load
+from specmeter.upstream.shared_load import SharedLoad
 
 OTHER_MODEL = "other"
 """The `model_name` of whatever is not on the list, so that clients mint no series."""
@@ -33,9 +34,20 @@ _log = logging.getLogger("specmeter")
 
 
 class Upstream:
-    """One server behind the proxy, and what its answers told of it."""
+    """One server behind the proxy, and what its answers told of it.
 
-    def __init__(self, settings: config.Upstream, loop: asyncio.AbstractEventLoop) -> None:
+    Args:
+        settings: What the configuration says of it.
+        loop: The loop it is used in.
+        load: Where completions are counted if other processes send it some too.
+    """
+
+    def __init__(
+        self,
+        settings: config.Upstream,
+        loop: asyncio.AbstractEventLoop,
+        load: SharedLoad | None = None,
+    ) -> None:
         self.settings = settings
         self.loop = loop
         self.name = settings.name
@@ -66,7 +78,7 @@ class Upstream:
         self._named = frozenset(settings.models).difference(self._patterns)
         self.models = self._named
         """The model names that may be labels, as configured or as it lists them."""
-        self.load = Load()
+        self.load: Load | SharedLoad = load or Load()
         """Completions that it works on."""
         self.drafting = DraftingWatch()
         self.last_drafted: dict[str, float] = {}
@@ -75,7 +87,7 @@ class Upstream:
         """Whether it answered when last asked; `None` before the first time."""
         self.usage_unasked: bool | None = None
         """Whether its streams end with usage also where nobody asked; `None` if not yet known."""
-        self._compresses = False
+        self.compresses = False
         """Whether it compresses although it is asked not to."""
 
     @property
@@ -86,7 +98,7 @@ class Upstream:
     @property
     def injection(self) -> Injection | None:
         """What its requests may be asked for in addition."""
-        if self.backend is None or self._compresses or not self.settings.inject:
+        if self.backend is None or self.compresses or not self.settings.inject:
             return None
         return self.backend.injection
 
@@ -98,9 +110,9 @@ class Upstream:
 
     def ask_no_more(self) -> None:
         """Add nothing to requests any more: it cannot be taken out of compressed answers."""
-        if self._compresses:
+        if self.compresses:
             return
-        self._compresses = True
+        self.compresses = True
         _log.warning(
             "upstream %s compresses answers although it is asked not to: they cannot be read, and "
             "from now on nothing is added to its requests. Turn its compression off, also in what "

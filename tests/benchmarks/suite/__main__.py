@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tests.benchmarks.errors import BenchmarkError, ProcessError
 from tests.benchmarks.others import installed
-from tests.benchmarks.suite import cost, growth, limit, memory, must_hold, startup
+from tests.benchmarks.suite import cost, growth, limit, memory, must_hold, startup, workers
 from tests.benchmarks.suite.lab import HAPROXY, LITELLM, NOT_METERED, OWN, TEN_MODELS, Lab
 from tests.benchmarks.suite.report import Report
 from tests.benchmarks.suite.results import BASE, DIRECT, Section
@@ -30,6 +30,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
     "memory": (memory.measure,),
     "startup": (startup.measure,),
     "growth": (growth.by_event_size, growth.by_streams, growth.by_body_size, growth.by_upstreams),
+    "workers": (workers.measure,),
     "limit": (limit.measure,),
 }
 

@@ -1,0 +1,134 @@
+"""An exchange on its way from the worker that carried it to the process that counts it."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import msgspec
+
+from specmeter import ndjson, sse
+from specmeter.gateway.exchange import Ending, Exchange, Replayable
+from specmeter.gateway.failures import Reason
+from specmeter.gateway.request import AS_CAME
+from specmeter.transcript import ARRIVALS, HEAD_BYTES, Transcript, Unread
+
+Arrivals = list[tuple[int, float]]
+
+
+class Copied(msgspec.Struct, array_like=True, frozen=True):
+    """A transcript to which nothing more comes."""
+
+    streamed: bool
+    limit: int
+    is_json_lines: bool
+    total: int
+    head: bytes
+    """Empty if the tail has it."""
+    tail: bytes
+    first_arrivals: Arrivals
+    last_arrivals: Arrivals
+
+
+class Ended(msgspec.Struct, array_like=True, frozen=True):
+    """As `Exchange`. What may be no UTF-8, because a client wrote it, is bytes."""
+
+    endpoint: str
+    completion: bool
+    received_at: float
+    upstream: str
+    request_id: bytes
+    code: int
+    ending: Ending
+    failure: Reason | None
+    sent_at: float | None
+    waited_seconds: float
+    answered_at: float | None
+    forwarded_at: float | None
+    ended_at: float
+    transcript: Copied | None
+    in_flight: float | None
+    held_out_of: str
+    asked_model: str | None
+    replayable: tuple[bytes, bytes] | None
+    unread: Unread | None
+
+
+def packed(exchange: Exchange) -> Ended:
+    """Return an exchange as it is sent; only its request's own bytes are copied."""
+    transcript, kept = exchange.transcript, exchange.replayable
+    return Ended(
+        endpoint=exchange.endpoint,
+        completion=exchange.completion,
+        received_at=exchange.received_at,
+        upstream=exchange.upstream,
+        request_id=exchange.request_id.encode(*AS_CAME),
+        code=exchange.code,
+        ending=exchange.ending,
+        failure=exchange.failure,
+        sent_at=exchange.sent_at,
+        waited_seconds=exchange.waited_seconds,
+        answered_at=exchange.answered_at,
+        forwarded_at=exchange.forwarded_at,
+        ended_at=exchange.ended_at,
+        transcript=None if transcript is None else _copied(transcript),
+        in_flight=exchange.in_flight,
+        held_out_of=exchange.held_out_of,
+        asked_model=exchange.asked_model,
+        replayable=None if kept is None else (kept.target.encode(*AS_CAME), kept.body),
+        unread=exchange.unread,
+    )
+
+
+def unpacked(ended: Ended) -> Exchange:
+    """Return the exchange that was sent."""
+    transcript, kept = ended.transcript, ended.replayable
+    return Exchange(
+        endpoint=ended.endpoint,
+        completion=ended.completion,
+        received_at=ended.received_at,
+        upstream=ended.upstream,
+        request_id=ended.request_id.decode(*AS_CAME),
+        code=ended.code,
+        ending=ended.ending,
+        failure=ended.failure,
+        sent_at=ended.sent_at,
+        waited_seconds=ended.waited_seconds,
+        answered_at=ended.answered_at,
+        forwarded_at=ended.forwarded_at,
+        ended_at=ended.ended_at,
+        transcript=None if transcript is None else _restored(transcript),
+        in_flight=ended.in_flight,
+        held_out_of=ended.held_out_of,
+        asked_model=ended.asked_model,
+        replayable=None if kept is None else Replayable(kept[0].decode(*AS_CAME), kept[1]),
+        unread=ended.unread,
+    )
+
+
+def _copied(transcript: Transcript) -> Copied:
+    is_whole = not transcript.truncated
+    return Copied(
+        streamed=transcript.streamed,
+        limit=transcript.limit,
+        is_json_lines=transcript.framing is ndjson,
+        total=transcript.total,
+        head=b"" if is_whole else bytes(transcript.head),
+        tail=bytes(transcript.tail),
+        first_arrivals=transcript.first_arrivals,
+        last_arrivals=list(transcript.last_arrivals),
+    )
+
+
+def _restored(copied: Copied) -> Transcript:
+    is_whole = len(copied.tail) == copied.total
+    head = copied.tail[:HEAD_BYTES] if is_whole and copied.streamed else copied.head
+    return Transcript(
+        streamed=copied.streamed,
+        limit=copied.limit,
+        framing=ndjson if copied.is_json_lines else sse,
+        total=copied.total,
+        head=bytearray(head),
+        tail=bytearray(copied.tail),
+        first_arrivals=copied.first_arrivals,
+        last_arrivals=deque(copied.last_arrivals, maxlen=ARRIVALS),
+    )
