@@ -35,9 +35,11 @@ def feed(body: ChunkedBody | LengthBody | CloseBody, pieces: list[bytes]) -> tup
             break
         count, part = body.feed(piece)
         assert 0 <= count <= len(piece)
-        assert count == len(piece) or body.ended
         payload += part
         taken += count
+        if count < len(piece) and not body.ended:
+            body.feed(piece[count:])
+            raise AssertionError("it stopped before something that is not broken")
     return payload, taken
 
 
@@ -93,6 +95,35 @@ def test_garbage_in_chunks(data: bytes, positions: list[int]) -> None:
     """Bytes that are no chunks are refused as such, and never by another error."""
     with contextlib.suppress(ProtocolError):
         feed(ChunkedBody(), cut_at(data, positions))
+
+
+@given(PIECES, st.binary(max_size=60), st.lists(st.integers(0, 2000), max_size=20))
+@example([b"part"], b"xyz\r\n", [])
+@example([b"part"], b"4\r\nmoreXX", [])
+@example([b"part"], b"4\r\nmore\rX", [])
+@example([], b"4\r\nmoreXX", [8])
+def test_what_came_before_a_fault_is_not_lost(
+    pieces: list[bytes], behind: bytes, positions: list[int]
+) -> None:
+    """The same payload is handed on however good chunks and broken bytes are cut."""
+
+    def payload(cut: list[bytes]) -> bytes:
+        body, found = ChunkedBody(), b""
+        for piece in cut:
+            rest = piece
+            with contextlib.suppress(ProtocolError):
+                while rest and not body.ended:
+                    taken, part = body.feed(rest)
+                    found += part
+                    rest = rest[taken:]
+            if rest:
+                break
+        return found
+
+    data = b"".join(chunk(piece) for piece in pieces if piece) + behind
+    found = payload(cut_at(data, positions))
+    assert found == payload([data])
+    assert found.startswith(b"".join(pieces))
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=10))

@@ -131,7 +131,17 @@ BROKEN_OFF: dict[str, tuple[Script, str, bytes]] = {
     "chunk without an end": (
         then_hang(head("200 OK", EVENTS, CHUNKED), chunk(b"part"), b"4\r\nmoreXX"),
         "protocol",
+        b"partmore",
+    ),
+    "bad chunk size, all at once": (
+        then_hang(head("200 OK", EVENTS, CHUNKED) + chunk(b"part") + b"xyz\r\n"),
+        "protocol",
         b"part",
+    ),
+    "chunk without an end, in one piece with the one before": (
+        then_hang(head("200 OK", EVENTS, CHUNKED), chunk(b"part") + b"4\r\nmoreXX"),
+        "protocol",
+        b"partmore",
     ),
     "size line with a bare LF": (
         then_hang(head("200 OK", EVENTS, CHUNKED), chunk(b"part"), b"4\npart\r\n"),

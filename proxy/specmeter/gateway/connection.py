@@ -191,6 +191,8 @@ class Connection(asyncio.Protocol):
                 receiver.on_body(data[:taken], payload)
             if body.ended:
                 self._end(clean=taken == len(data))
+            elif taken < len(data):
+                body.feed(data[taken:])  # raises: the rest is broken
         except ProtocolError as error:
             self.fail(
                 Reason.PROTOCOL, f"broke HTTP: {error}. Is it an HTTP server that listens there?"
@@ -239,8 +241,10 @@ class Connection(asyncio.Protocol):
             rest = rest[taken:]
         if body.ended:
             self._end(clean=not rest)
-        else:
-            receiver.on_pause()
+            return
+        receiver.on_pause()
+        if rest:
+            body.feed(rest)  # raises: the rest is broken
 
     def _end(self, *, clean: bool) -> None:
         """The answer is complete; `clean` if nothing came after it."""

@@ -261,8 +261,10 @@ class ChunkedBody:
     def feed(self, data: bytes) -> tuple[int, bytes]:
         """Take bytes; return how many belong to the body, and the payload among them.
 
+        It stops before what is broken, so that what came before it is not lost.
+
         Raises:
-            ProtocolError: The framing is broken.
+            ProtocolError: The framing is broken where these bytes begin.
         """
         if self._is_between and (line := _WHOLE_CHUNK_SIZE.match(data)) is not None:
             # One chunk that is all there: most events of a stream.
@@ -275,21 +277,28 @@ class ChunkedBody:
         position, size = 0, len(data)
         payload: list[bytes] = []
         while position < size and not self.ended:
-            if self._left:
-                position = self._chunk(data, position, payload)
-            else:
-                position = self._framing_line(data, position)
+            try:
+                if self._left:
+                    position = self._chunk(data, position, payload)
+                else:
+                    position = self._framing_line(data, position)
+            except ProtocolError:
+                if not position:
+                    raise
+                break
         self._is_between = not (self._left or self._line or self._in_trailer)
         return position, payload[0] if len(payload) == 1 else b"".join(payload)
 
     def _chunk(self, data: bytes, position: int, payload: list[bytes]) -> int:
         end = min(position + self._left, len(data))
         content_end = position + self._left - 2
-        if content_end > position:
-            payload.append(data[position : min(content_end, end)])
         for at in (content_end, content_end + 1):
             if position <= at < end and data[at] != b"\r\n"[at - content_end]:
-                raise ProtocolError("a chunk does not end where it said")
+                if content_end <= position:
+                    raise ProtocolError("a chunk does not end where it said")
+                end = content_end
+        if content_end > position:
+            payload.append(data[position : min(content_end, end)])
         self._left -= end - position
         return end
 
