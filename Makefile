@@ -14,7 +14,7 @@ help:
 	@echo "make demo    real speculation, live in this terminal (make demo ARGS='--seconds 20' ends by itself)"
 	@echo "make test    the whole test suite"
 	@echo "make lint    ruff;  make types  mypy;  make format  ruff, rewriting"
-	@echo "make generate   rules, dashboards and the Kubernetes rule from thresholds.toml and generate/"
+	@echo "make generate   rules, dashboards and the Kubernetes rule from thresholds.toml and config/generate/"
 	@echo "make previews   pictures of the dashboards, from real servers and a real Prometheus"
 	@echo "make fuzz    damaged answers and logs for ten minutes each (make fuzz FUZZ_SECONDS=60)"
 	@echo "make soak    mixed traffic with faults for an hour (make soak SOAK_SECONDS=120)"
@@ -41,7 +41,7 @@ format: $(VENV)/test.done
 	$(BIN)/ruff format .
 
 generate: $(VENV)/demo.done
-	$(BIN)/python -m generate
+	$(BIN)/python -m config.generate
 
 previews: $(VENV)/test.done
 	@sh tests/debian-packages.sh prometheus prometheus-alertmanager

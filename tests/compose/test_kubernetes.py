@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from generate.files import THRESHOLDS
-from generate.thresholds import load as load_thresholds
+from config.generate.files import THRESHOLDS
+from config.generate.thresholds import load as load_thresholds
 from specmeter.config import load
 from tests.programs import REPOSITORY
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from generate.files import REPOSITORY, THRESHOLDS, generated_files
-from generate.thresholds import parse
+from config.generate.files import REPOSITORY, THRESHOLDS, generated_files
+from config.generate.thresholds import parse
 from specmeter.meter.families import FAMILIES
 from tests.programs import run
 

@@ -15,8 +15,8 @@ import msgspec
 import yaml
 from aiohttp import web
 
-from generate.files import THRESHOLDS, rule_files
-from generate.thresholds import load
+from config.generate.files import THRESHOLDS, rule_files
+from config.generate.thresholds import load
 from tests.programs import REPOSITORY, program
 from tests.real.proxy import until
 

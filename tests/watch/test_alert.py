@@ -2,7 +2,7 @@
 
 import re
 
-from generate.files import REPOSITORY
+from config.generate.files import REPOSITORY
 from tests.watch.conftest import SLOWER, Run
 from tests.watch.stack import GONE, MAIN, NGRAM
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from generate.dashboards import dashboards
-from generate.kubernetes import prometheus_rule
-from generate.rules import alert_rules, recording_rules
-from generate.thresholds import Thresholds, load
+from config.generate.dashboards import dashboards
+from config.generate.kubernetes import prometheus_rule
+from config.generate.rules import alert_rules, recording_rules
+from config.generate.thresholds import Thresholds, load
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 THRESHOLDS = REPOSITORY / "config" / "prometheus" / "thresholds.toml"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from generate.dashboards.panel import BLUE, GREEN, RED, YELLOW, Panel, Target
-from generate.dashboards.queries import BY_MODEL, NAME, gauge, per, rate, total
-from generate.thresholds import Thresholds
+from config.generate.dashboards.panel import BLUE, GREEN, RED, YELLOW, Panel, Target
+from config.generate.dashboards.queries import BY_MODEL, NAME, gauge, per, rate, total
+from config.generate.thresholds import Thresholds
 from specmeter.meter import families
 from specmeter.upstream.drafting import Drafting
 

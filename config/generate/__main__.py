@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from generate.files import REPOSITORY, generated_files
+from config.generate.files import REPOSITORY, generated_files
 
 
 def main() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from generate.dashboards.dashboard import Dashboard, Row
-from generate.dashboards.panel import GREEN, RED, Panel, Target
-from generate.dashboards.proxy_own_page import own_page
-from generate.dashboards.proxy_servers import plain_traffic, servers
-from generate.dashboards.queries import (
+from config.generate.dashboards.dashboard import Dashboard, Row
+from config.generate.dashboards.panel import GREEN, RED, Panel, Target
+from config.generate.dashboards.proxy_own_page import own_page
+from config.generate.dashboards.proxy_servers import plain_traffic, servers
+from config.generate.dashboards.queries import (
     NAME,
     per,
     quantile,
@@ -14,7 +14,7 @@ from generate.dashboards.queries import (
     recorded_upstream,
     selector,
 )
-from generate.thresholds import Thresholds
+from config.generate.thresholds import Thresholds
 from specmeter.meter import families
 from specmeter.meter.families import Family
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from generate.dashboards.paying import paying
-from generate.dashboards.proxy import proxy
-from generate.dashboards.why import why
-from generate.thresholds import Thresholds
+from config.generate.dashboards.paying import paying
+from config.generate.dashboards.proxy import proxy
+from config.generate.dashboards.why import why
+from config.generate.thresholds import Thresholds
 
 
 def dashboards(thresholds: Thresholds) -> Mapping[str, str]:

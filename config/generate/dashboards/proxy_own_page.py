@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from generate.dashboards.panel import Panel, Target
-from generate.dashboards.queries import BY_MODEL, NAME, gauge, per, rate, server_rate
+from config.generate.dashboards.panel import Panel, Target
+from config.generate.dashboards.queries import BY_MODEL, NAME, gauge, per, rate, server_rate
 from specmeter.meter import families
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from generate.dashboards.dashboard import Dashboard, Row
-from generate.dashboards.panel import BLUE, GREEN, RED, YELLOW, Panel, Target, line
-from generate.dashboards.queries import NAME, gauge, per, recorded
-from generate.thresholds import Thresholds
+from config.generate.dashboards.dashboard import Dashboard, Row
+from config.generate.dashboards.panel import BLUE, GREEN, RED, YELLOW, Panel, Target, line
+from config.generate.dashboards.queries import NAME, gauge, per, recorded
+from config.generate.thresholds import Thresholds
 from specmeter.meter import families
 
 _BASELINE = "upstream, model_name, baseline"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from generate.dashboards.dashboard import Dashboard, Row
-from generate.dashboards.panel import BLUE, GREEN, ORANGE, RED, Panel, Target
-from generate.dashboards.queries import BY_MODEL, NAME, gauge, per, rate, recorded, total
-from generate.thresholds import Thresholds
+from config.generate.dashboards.dashboard import Dashboard, Row
+from config.generate.dashboards.panel import BLUE, GREEN, ORANGE, RED, Panel, Target
+from config.generate.dashboards.queries import BY_MODEL, NAME, gauge, per, rate, recorded, total
+from config.generate.thresholds import Thresholds
 from specmeter.meter import families
 from specmeter.speedup.strata import CONTEXT, IN_FLIGHT, OUTPUT
 

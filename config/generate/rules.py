@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from generate.thresholds import Thresholds
+from config.generate.thresholds import Thresholds
 
 _TEMPLATES = Path(__file__).parent / "rules"
 
 _HEAD = """\
-# Written by `make generate` from generate/rules/{sources} and thresholds.toml: change those.
+# Written by `make generate` from config/generate/rules/{sources} and thresholds.toml: change those.
 groups:
 """
 

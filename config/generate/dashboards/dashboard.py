@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from generate.dashboards.panel import DATASOURCE, Json, Panel
+from config.generate.dashboards.panel import DATASOURCE, Json, Panel
 from specmeter.meter import families
 
 COLUMNS = 24
