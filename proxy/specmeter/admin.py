@@ -24,6 +24,7 @@ def admin_app(
     teller: Teller,
     *,
     catch_up: Callable[[], Awaitable[None]],
+    takes_clients: Callable[[], bool],
     keys: Keys | None,
 ) -> web.Application:
     """Return the application of the admin listener.
@@ -33,6 +34,7 @@ def admin_app(
         upstreams: What `/readyz` asks about.
         teller: What the page and its API show.
         catch_up: Has counted what has ended, before a scrape.
+        takes_clients: Whether the data listener takes connections.
         keys: Of which one has to be brought, but for health; `None` if none is needed.
     """
     show = make_aiohttp_handler(registry)
@@ -46,8 +48,11 @@ def admin_app(
 
     async def ready(_: web.Request) -> web.Response:
         states = [f"{one.name} {_word(one.up)}" for one in upstreams.all]
-        some_up = any(one.up for one in upstreams.all)
-        return web.Response(text="\n".join(states) + "\n", status=200 if some_up else 503)
+        is_ready = any(one.up for one in upstreams.all)
+        if not takes_clients():
+            is_ready = False
+            states.append("no worker takes connections: the log says why")
+        return web.Response(text="\n".join(states) + "\n", status=200 if is_ready else 503)
 
     app = web.Application(middlewares=[] if keys is None else [_lock(keys)])
     add_page(app)

@@ -16,11 +16,11 @@ class Keys:
     """The keys that let in. They are kept as digests, and compared in constant time.
 
     Args:
-        keys: At least one.
+        digests: SHA-256 of each; at least one.
     """
 
-    def __init__(self, keys: Sequence[bytes]) -> None:
-        self._digests = tuple(sha256(key).digest() for key in keys)
+    def __init__(self, digests: Sequence[bytes]) -> None:
+        self.digests = tuple(digests)
 
     @classmethod
     def read(cls, path: str, option: str) -> Keys | None:
@@ -48,7 +48,7 @@ class Keys:
                 f"{option} {path} holds no key, so that nobody could be let in: write one a line, "
                 "or take the option out"
             )
-        return cls(keys)
+        return cls([sha256(key).digest() for key in keys])
 
     def admit(self, key: bytes | None) -> bool:
         """Whether this key is one of them. Takes as long for a wrong one as for a right one."""
@@ -56,7 +56,7 @@ class Keys:
             return False
         digest = sha256(key).digest()
         found = False
-        for known in self._digests:
+        for known in self.digests:
             found |= hmac.compare_digest(known, digest)
         return found
 

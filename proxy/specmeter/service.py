@@ -46,7 +46,7 @@ from specmeter.upstream.shared_load import SharedLoads
 from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
 from specmeter.workers.team import Team
 
-_STOPPING = (signal.SIGTERM, signal.SIGINT)
+_STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 _log = logging.getLogger("specmeter")
 
@@ -101,7 +101,9 @@ class Service:
             on_missed=self.history.miss,
         )
         self._followers = [self._follower(one) for one in self.upstreams.all if one.settings.log]
-        self._front = self._front_here(patience) if loads is None else self._team(loads)
+        keys = Keys.read(settings.client_keys_file, "client_keys_file")
+        self._front = self._front_here(keys, patience) if loads is None else self._team(keys, loads)
+        self._stopped = False
         self._admin: web.AppRunner | None = None
         self.data_url = ""
         self.admin_url = ""
@@ -138,7 +140,10 @@ class Service:
         await self._scraper.start()
 
     async def stop(self) -> None:
-        """Take no more, let what is under way end within `drain_seconds`, and stop."""
+        """Take no more, let what is under way end within `drain_seconds`, and stop; once."""
+        if self._stopped:
+            return
+        self._stopped = True
         await self._front.stop()
         self._recorder.catch_up()
         await self._plain.stop()
@@ -154,21 +159,21 @@ class Service:
         if self._admin is not None:
             await self._admin.cleanup()
 
-    def _front_here(self, patience: ClientPatience | None) -> Front | Team:
+    def _front_here(self, keys: Keys | None, patience: ClientPatience | None) -> Front | Team:
         return Front(
             *(self._loop, self._settings, self.upstreams),
             *(self._recorder.take, self._probe.ask_again),
+            keys=keys,
             plain=self._plain.comparisons,
             patience=patience,
         )
 
-    def _team(self, loads: SharedLoads) -> Front | Team:
-        # Each worker reads it too; what is wrong with it is told once, and here.
-        Keys.read(self._settings.client_keys_file, "client_keys_file")
+    def _team(self, keys: Keys | None, loads: SharedLoads) -> Front | Team:
         restarts = counter_in(self.registry, families.WORKER_RESTARTS)
         restarts.add((), 0)
         return Team(
             *(self._loop, self._settings, self.upstreams, loads),
+            keys=keys,
             on_exchange=self._recorder.take,
             ask_models_again=self._probe.ask_again,
             on_held_out=self._plain.count_holdout,
@@ -211,6 +216,7 @@ class Service:
             admin_app(
                 *(self.registry, self.upstreams, self._teller),
                 catch_up=self._catch_up,
+                takes_clients=lambda: self._front.is_ready,
                 keys=self._admin_keys,
             ),
             access_log=None,
@@ -254,10 +260,13 @@ async def _run(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in _STOPPING:
+        if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+            continue  # nohup
         # The loop's own way takes the handler away again before the process has ended.
         signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopping.set))
     service = Service(settings)
-    await service.start()
+    if not await _started(service, stopping):
+        return
     # What is here by now stays. Left to the collector, it would be walked through in every full
     # collection, and for these 11 ms no byte would move.
     gc.collect()
@@ -276,8 +285,23 @@ async def _run(settings: Settings) -> None:
         signal.signal(number, signal.SIG_IGN)  # else one more would kill what has all but ended
 
 
+async def _started(service: Service, stopping: asyncio.Event) -> bool:
+    """Start; return whether that came to its end before it was told to stop."""
+    starting = asyncio.ensure_future(service.start())
+    told = asyncio.ensure_future(stopping.wait())
+    await asyncio.wait((starting, told), return_when=asyncio.FIRST_COMPLETED)
+    told.cancel()
+    if starting.done():
+        starting.result()
+        return True
+    starting.cancel()
+    await asyncio.gather(starting, return_exceptions=True)
+    await service.stop()
+    return False
+
+
 def serve(settings: Settings) -> int:
-    """Run the proxy until it is told to stop (SIGTERM, SIGINT); return the exit code.
+    """Run the proxy until it is told to stop (SIGTERM, SIGINT, SIGHUP); return the exit code.
 
     Raises:
         StartupError: It cannot start.

@@ -7,18 +7,21 @@ import contextlib
 import logging
 import os
 import signal
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from specmeter.workers import team
-from tests.gateway.client import CHAT, STREAM_BODY, Client, chat, request
+from specmeter.workers.member import WorkerPatience
+from tests.gateway.client import CHAT, STREAM_BODY, Client, ask, chat, request
 from tests.gateway.plain import completion
 from tests.gateway.proxy import Metrics, Proxy, running, until
 from tests.scripted import (
     CHUNKED,
     EVENTS,
+    SECONDS,
     Call,
     Gate,
     ScriptedUpstream,
@@ -167,27 +170,81 @@ async def test_what_no_worker_has_taken_yet_waits_for_the_next(upstream: Scripte
         assert (await proxy.metrics()).total("requests_total") == 30
 
 
+def no_worker_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let another program be started that ends at once."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+
+
 async def test_one_that_dies_again_and_again(
-    upstream: ScriptedUpstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its connections go to the others; once it can start, it is back."""
     monkeypatch.setattr(team, "_CLIENTS_WAIT_SECONDS", 0.05)
     upstream.script = answer(response(b"ok"))
-    keys = tmp_path / "keys"
-    keys.write_text("sk-one")
-    key = (b"x-api-key", b"sk-one")
-    async with running(upstream.url, workers=2, client_keys_file=str(keys)) as proxy:
-        keys.write_text("")
+    async with running(upstream.url, workers=2) as proxy:
         killed, stays = workers_of(os.getpid())
-        os.kill(killed, signal.SIGKILL)
-        await metrics_with(proxy, "worker_restarts_total", 3)
-        for _ in range(16):
-            assert (await chat(proxy.url, b"{}", key)).body == b"ok"
-        keys.write_text("sk-one")
+        with monkeypatch.context() as broken:
+            no_worker_can_start(broken)
+            os.kill(killed, signal.SIGKILL)
+            await metrics_with(proxy, "worker_restarts_total", 3)
+            for _ in range(16):
+                assert (await chat(proxy.url)).body == b"ok"
+            assert (await ask(proxy.service.admin_url, "GET", "/readyz")).status == 200
         await _another(proxy, killed, stays)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_none_is_left(upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks whether it is ready learns that it is not, and why; then that it is again."""
+    async with running(upstream.url, workers=2) as proxy:
+        with monkeypatch.context() as broken:
+            no_worker_can_start(broken)
+            for worker in workers_of(os.getpid()):
+                os.kill(worker, signal.SIGKILL)
+            await metrics_with(proxy, "worker_restarts_total", 2)
+            got = await ask(proxy.service.admin_url, "GET", "/readyz")
+            assert got.status == 503
+            assert b"no worker takes connections" in got.body
+        async with asyncio.timeout(2 * SECONDS):
+            while got.status != 200:
+                await asyncio.sleep(0.05)
+                got = await ask(proxy.service.admin_url, "GET", "/readyz")
+
+
+async def test_one_that_hangs(
+    upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is replaced, so that no client's connection ends up there for ever."""
+    patience = WorkerPatience(answer=2.0, ask_every=0.1)
+    monkeypatch.setattr(team, "WorkerPatience", lambda: patience)
+    async with running(upstream.url, workers=2) as proxy:
+        hangs, stays = workers_of(os.getpid())
+        os.kill(hangs, signal.SIGSTOP)
+        await gone(hangs)
+        await _another(proxy, hangs, stays)
+        assert "is killed: it gave no answer for 2 s" in caplog.text
+
+
+async def test_the_next_one_has_the_keys_of_the_others(
+    upstream: ScriptedUpstream, tmp_path: Path
+) -> None:
+    """A file that has changed since the start, or is gone, does not make them differ."""
+    upstream.script = answer(response(b"ok"))
+    keys = tmp_path / "keys"
+    keys.write_text("sk-one")
+    async with running(upstream.url, workers=2, client_keys_file=str(keys)) as proxy:
+        keys.unlink()
+        killed, stays = workers_of(os.getpid())
+        os.kill(killed, signal.SIGKILL)
+        await _another(proxy, killed, stays)
+        clients = await one_on_each(proxy.url, os.getpid())
+        for client in clients.values():
+            for key, status in ((b"sk-one", 200), (b"sk-two", 401)):
+                await client.send(request("GET", "/page", (b"x-api-key", key)))
+                assert (await client.answer()).status == status
+            await client.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_only_the_main_process_ends_workers(
     upstream: ScriptedUpstream, number: signal.Signals
 ) -> None:

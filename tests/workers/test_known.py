@@ -6,12 +6,14 @@ import asyncio
 import gzip
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import orjson
 import pytest
 
+from specmeter.workers.member import Member
+from specmeter.workers.messages import Hello
 from tests.gateway.client import CHAT, Client, ask, chat, request
 from tests.gateway.command import serving
 from tests.gateway.proxy import Proxy, running, until
@@ -26,7 +28,7 @@ from tests.scripted import (
     response,
 )
 from tests.sglang_answers import text_stream
-from tests.workers.processes import one_on_each
+from tests.workers.processes import one_on_each, workers_of
 
 STREAM = b'{"model":"m","stream":true}'
 
@@ -127,6 +129,31 @@ async def test_a_model_that_is_new() -> None:
         assert (await chat(proxy.url, b'{"model":"m2"}')).body == b'"b"'
         models = orjson.loads((await ask(proxy.url, "GET", "/v1/models")).body)["data"]
         assert {one["id"]: one["owned_by"] for one in models} == {"m1": "a", "m2": "b"}
+
+
+async def test_a_model_that_comes_while_a_worker_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker knows of it that was told what there was, and is not yet among the others."""
+    begin = Member.start
+    async with (
+        ScriptedUpstream(answer(response(b'"a"')), models=listing("m1")) as first,
+        ScriptedUpstream(answer(response(b'"b"')), models=listing()) as second,
+        running(first.url, second.url, workers=2) as proxy,
+    ):
+        spec = proxy.service.upstreams.all[1]
+
+        async def slow(member: Member, hello: Hello, descriptors: Sequence[int]) -> None:
+            await begin(member, hello, descriptors)
+            spec.models = frozenset(("m2",))
+            proxy.service._front.tell_news()
+
+        monkeypatch.setattr(Member, "start", slow)
+        killed, stays = workers_of(os.getpid())
+        os.kill(killed, signal.SIGKILL)
+        await until(lambda: bool(set(workers_of(os.getpid())) - {killed, stays}))
+        for client in (await one_on_each(proxy.url, os.getpid())).values():
+            async with client:
+                await client.send(request("POST", CHAT, body=b'{"model":"m2"}'))
+                assert (await client.answer()).body == b'"b"'
 
 
 @pytest.mark.parametrize("fate", ["killed", "hangs"])

@@ -103,7 +103,42 @@ async def test_a_worker_that_hangs_is_killed(
     assert "was killed: it did not end by itself" in caplog.text
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_killed_while_stopping(
+    upstream: ScriptedUpstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A worker that does not end its answers is told of."""
+    upstream.script = gate = Gate()
+    service = await service_for(upstream.url)
+    clients = await streaming(service.data_url, os.getpid())
+    stopping = asyncio.create_task(service.stop())
+    await refuses(service.data_url)
+    os.kill(next(iter(clients)), signal.SIGKILL)
+    gate.open.set()
+    await stopping
+    for client in clients.values():
+        await client.close()
+    await gone(*clients)
+    assert "was ended by SIGKILL while stopping" in caplog.text
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_told_to_stop_before_it_has_started(
+    upstream: ScriptedUpstream, tmp_path: Path, number: signal.Signals
+) -> None:
+    """A worker that hangs at its very beginning keeps nobody from stopping."""
+    config = tmp_path / "config.toml"
+    config.write_text("drain_seconds = 0.1\n")
+    async with serving(upstream.url, *TWO, "--config", str(config)) as command:
+        main = command.process.pid
+        await until(lambda: bool(workers_of(main)))
+        hangs = workers_of(main)[0]
+        os.kill(hangs, signal.SIGSTOP)
+        command.process.send_signal(number)
+        assert await command.end() == 0
+        await gone(hangs)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_signal_under_load(upstream: ScriptedUpstream, number: signal.Signals) -> None:
     """The command ends with 0 once the streams at all workers have ended, and leaves no worker."""
     upstream.script = gate = Gate()

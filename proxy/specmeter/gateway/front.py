@@ -31,11 +31,9 @@ class Front:
         upstreams: Where requests go.
         on_exchange: Gets every request once it has ended; must not raise.
         ask_models_again: Has upstreams asked for their models.
+        keys: Of which clients have to bring one; `None` if they need not.
         plain: What is done for comparison with plain upstreams.
         patience: How long clients are waited for.
-
-    Raises:
-        StartupError: The file with the clients' keys cannot be used.
     """
 
     def __init__(
@@ -46,12 +44,12 @@ class Front:
         on_exchange: Callable[[Exchange], None],
         ask_models_again: Callable[[Sequence[Upstream]], Awaitable[None]],
         *,
+        keys: Keys | None,
         plain: Comparisons,
         patience: ClientPatience | None = None,
     ) -> None:
         self._loop = loop
         self._drain_seconds = settings.drain_seconds
-        keys = Keys.read(settings.client_keys_file, "client_keys_file")
         for one in upstreams.all:
             one.keeps_keys = keys is not None
         self.gateway = Gateway(
@@ -91,6 +89,11 @@ class Front:
             self.listeners.append(
                 await self._loop.create_server(self.server, sock=one, backlog=BACKLOG)
             )
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether anybody takes connections."""
+        return bool(self.listeners)
 
     async def start(self) -> None:
         """Do nothing: it answers since it listens."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from specmeter import config
 from specmeter.backends import Backend, by_name, is_told_better
 from specmeter.backends.injection import Habits, Injection
-from specmeter.errors import StartupError
 from specmeter.gateway.pool import Pool
 from specmeter.reading import Speculation
 from specmeter.upstream.drafting import Drafting, DraftingWatch
+from specmeter.upstream.files import Files, read_files, tls_of
 from specmeter.upstream.load import Load
 from specmeter.upstream.shared_load import SharedLoad
 
@@ -40,6 +38,10 @@ class Upstream:
         settings: What the configuration says of it.
         loop: The loop it is used in.
         load: Where completions are counted if other processes send it some too.
+        files: What the files say that the settings name, if they were read already.
+
+    Raises:
+        StartupError: One of these files cannot be used.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Upstream:
         settings: config.Upstream,
         loop: asyncio.AbstractEventLoop,
         load: SharedLoad | None = None,
+        files: Files | None = None,
     ) -> None:
         self.settings = settings
         self.loop = loop
@@ -54,8 +57,9 @@ class Upstream:
         self.method = settings.method
         """How it drafts, as the configuration says."""
         self.target = settings.target
-        self.tls = _tls(settings)
-        self.key = _read_key(settings)
+        self.files = read_files(settings) if files is None else files
+        self.tls = tls_of(settings, self.files)
+        self.key = self.files.key
         """For specmeter's own requests; empty for none."""
         self.lent_key = self.key if settings.lend_key else ""
         """For requests of clients that bring none; empty for none."""
@@ -219,35 +223,3 @@ class Upstreams:
         """Close all idle connections."""
         for one in self.all:
             one.pool.close()
-
-
-def _tls(settings: config.Upstream) -> ssl.SSLContext | None:
-    if not settings.target.is_tls:
-        return None
-    try:
-        return ssl.create_default_context(cafile=settings.ca_file or None)
-    except OSError as error:
-        path = Path(settings.ca_file)
-        reason = error.strerror or str(error)
-        raise StartupError(
-            f'upstream "{settings.name}": ca_file {path} cannot be used: {reason}. '
-            "It has to be a readable file of PEM certificates"
-        ) from None
-
-
-def _read_key(settings: config.Upstream) -> str:
-    """Read the key for specmeter's own requests to a server; empty if it has none.
-
-    Raises:
-        StartupError: The file cannot be read.
-    """
-    path = settings.api_key_file
-    if not path:
-        return ""
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise StartupError(
-            f'upstream "{settings.name}": api_key_file {path} cannot be read: {reason}'
-        ) from None

@@ -45,6 +45,7 @@ class Listeners:
             one = _bound(family, (where[0], port, *where[2:]), shares=False)
             self._reserved.append(one)
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
             port = one.getsockname()[1]
             self._places.append(_Place(family, one.getsockname()))
         return port

@@ -9,6 +9,7 @@ import socket
 import sys
 from asyncio.subprocess import Process
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -17,16 +18,34 @@ from specmeter.workers.channel import Channel
 from specmeter.workers.messages import FromWorker, Message
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerPatience:
+    """How long a worker is waited for, in seconds."""
+
+    ready: float = 60.0
+    """From its start until it takes connections."""
+    answer: float = 30.0
+    """For the answer to a question; one that takes longer hangs."""
+    ask_every: float = 5.0
+
+
 class Member:
     """A worker that runs.
 
     Args:
         number: Its own, from 1.
         on_message: Gets what it tells, beside what is of no concern to others.
+        patience: How long it is waited for.
     """
 
-    def __init__(self, number: int, on_message: Callable[[Member, FromWorker], None]) -> None:
+    def __init__(
+        self,
+        number: int,
+        on_message: Callable[[Member, FromWorker], None],
+        patience: WorkerPatience,
+    ) -> None:
         self.number = number
+        self._patience = patience
         self._on_message = on_message
         self._channel = Channel(msgspec.msgpack.Decoder(FromWorker).decode, self._take)
         self._process: Process | None = None
@@ -70,6 +89,11 @@ class Member:
         self._channel.send(hello)
 
     @property
+    def takes_clients(self) -> bool:
+        """Whether it takes connections, as far as is known."""
+        return self.is_ready and self.pid is not None
+
+    @property
     def pid(self) -> int | None:
         """Its process; `None` once that has ended."""
         process = self._process
@@ -80,10 +104,30 @@ class Member:
         self._channel.send(message)
 
     async def ready(self) -> bool:
-        """Wait until it takes connections; return whether it does, or has ended before."""
-        while not self.is_ready and not self._channel.lost.is_set():
-            await self._next_sign()
+        """Wait until it takes connections; return whether it does, or has ended before.
+
+        Raises:
+            TimeoutError: It does neither.
+        """
+        async with asyncio.timeout(self._patience.ready):
+            while not self.is_ready and not self._channel.lost.is_set():
+                await self._next_sign()
         return self.is_ready
+
+    async def hung(self) -> str:
+        """Wait until it gives no sign of life, for as long as it runs; return how that was seen."""
+        patience = self._patience
+        try:
+            await self.ready()
+        except TimeoutError:
+            return f"took no connections for {patience.ready:g} s after its start"
+        while True:
+            await asyncio.sleep(patience.ask_every)
+            try:
+                async with asyncio.timeout(patience.answer):
+                    await self.catch_up()
+            except TimeoutError:
+                return f"gave no answer for {patience.answer:g} s"
 
     async def catch_up(self) -> None:
         """Wait until all that has ended there by now has been taken here."""

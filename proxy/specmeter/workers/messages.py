@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from specmeter.config import Settings
+from specmeter.upstream.files import Files
 from specmeter.workers.ended import Ended
 
 
@@ -38,6 +39,10 @@ class Hello(Message, frozen=True):
     listeners: tuple[int, ...]
     """Descriptors of the sockets that clients connect to."""
     known: tuple[Known, ...]
+    files: tuple[Files, ...]
+    """What was read for each upstream, so that all workers have the same."""
+    keys: tuple[bytes, ...] | None
+    """Digests of the clients' keys; `None` if they need none."""
 
 
 class Learned(Message, frozen=True):

@@ -11,13 +11,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from specmeter.config import Address, Settings
 from specmeter.errors import StartupError
 from specmeter.gateway.exchange import Exchange
+from specmeter.keys import Keys
 from specmeter.upstream.shared_load import SharedLoads
 from specmeter.upstream.upstreams import Upstream, Upstreams
 from specmeter.workers import messages
 from specmeter.workers.ended import unpacked
 from specmeter.workers.known import known_of
 from specmeter.workers.listeners import Listeners
-from specmeter.workers.member import Member
+from specmeter.workers.member import Member, WorkerPatience
 from specmeter.workers.messages import FromWorker
 
 _LOOK_SECONDS = 0.1
@@ -48,11 +49,13 @@ class Team:
         settings: What it is told to do.
         upstreams: What is known of them is handed on to the workers.
         loads: Where requests under way are counted; the main process is number 0.
+        keys: Of which clients have to bring one; `None` if they need not.
         on_exchange: Gets every request once it has ended; must not raise.
         ask_models_again: Has upstreams asked for their models.
         on_held_out: Gets an upstream and what became of a held-out request.
         has_place: Whether another request of an upstream can be kept for a replay.
         on_restart: Called for each worker that ended by itself.
+        patience: How long workers are waited for.
     """
 
     def __init__(
@@ -62,16 +65,21 @@ class Team:
         upstreams: Upstreams,
         loads: SharedLoads,
         *,
+        keys: Keys | None,
         on_exchange: Callable[[Exchange], None],
         ask_models_again: Callable[[Sequence[Upstream]], Awaitable[None]],
         on_held_out: Callable[[str, str], None],
         has_place: Callable[[str], bool],
         on_restart: Callable[[], None],
+        patience: WorkerPatience | None = None,
     ) -> None:
         self._loop = loop
         self._settings = settings
         self._upstreams = {one.name: one for one in upstreams.all}
         self._loads = loads
+        self._files = tuple(one.files for one in upstreams.all)
+        self._keys = None if keys is None else keys.digests
+        self._patience = patience or WorkerPatience()
         self._on_exchange = on_exchange
         self._ask_models_again = ask_models_again
         self._on_held_out = on_held_out
@@ -110,7 +118,14 @@ class Team:
             if error is not None:
                 raise error
         for member in self._members.values():
-            if not await member.ready():
+            try:
+                is_ready = await member.ready()
+            except TimeoutError:
+                raise StartupError(
+                    f"workers: number {member.number} took no connections for "
+                    f"{self._patience.ready:g} s after its start: is the machine that busy?"
+                ) from None
+            if not is_ready:
                 raise StartupError(
                     f"workers: number {member.number} {_ending(await member.ended())} before it "
                     "took connections. What it logged says why; workers = 1 does without it"
@@ -133,20 +148,27 @@ class Team:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        members = self._members.values()
+        members = list(self._members.values())
         for member in members:
             member.tell(messages.Drain())
         ended = [asyncio.create_task(member.ended()) for member in members]
         if ended:
             await asyncio.wait(ended, timeout=self._settings.drain_seconds + _GRACE_SECONDS)
-        for member in members:
-            if member.pid is not None:
-                _log.warning("worker %d was killed: it did not end by itself", member.number)
-                member.kill()
-        await asyncio.gather(*ended)
+        killed = [member for member in members if member.pid is not None]
+        for member in killed:
+            _log.warning("worker %d was killed: it did not end by itself", member.number)
+            member.kill()
+        for member, status in zip(members, await asyncio.gather(*ended), strict=True):
+            if status and member not in killed:
+                _log.warning("worker %d %s while stopping", member.number, _ending(status))
         if self._look is not None:
             self._look.cancel()
         self._loads.close()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether any worker takes connections."""
+        return any(one.takes_clients for one in self._members.values())
 
     def pids(self) -> list[int]:
         """Return the processes of the workers that run."""
@@ -173,10 +195,14 @@ class Team:
             memory=self._loads.file,
             listeners=tuple(listeners),
             known=self._known,
+            files=self._files,
+            keys=self._keys,
         )
-        member = Member(number, self._take)
+        member = Member(number, self._take, self._patience)
         await member.start(hello, [self._loads.file, *listeners])
         self._members[number] = member
+        if self._known != hello.known:  # others were told meanwhile
+            member.tell(messages.Learned(self._known))
 
     async def _keep(self, number: int) -> None:
         """Replace a worker whenever it ends."""
@@ -186,12 +212,12 @@ class Team:
             try:
                 if number not in self._members:
                     await self._begin(number)
-                status = await self._members[number].ended()
+                status = await self._ended(self._members[number])
                 why = f"worker {number} {_ending(status)}"
                 self._loads.process_ended(number, self._loop.time())
                 del self._members[number]
                 self._on_restart()
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, there has to be a next one
                 why = f"worker {number} cannot start: {_reason(error)}"
             is_sound = self._loop.time() - began >= _SHORT_LIFE_SECONDS
             pause = min(max(2 * pause, _FIRST_PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS)
@@ -200,6 +226,20 @@ class Team:
             if pause > _CLIENTS_WAIT_SECONDS:
                 self._listeners.give_up(number)
             await asyncio.sleep(pause)
+
+    async def _ended(self, member: Member) -> int:
+        """Wait for a worker's end, and bring it about if it hangs; return its status."""
+        ended = asyncio.ensure_future(member.ended())
+        hung = asyncio.ensure_future(member.hung())
+        try:
+            await asyncio.wait((ended, hung), return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done():
+                _log.error("worker %d is killed: it %s", member.number, hung.result())
+                member.kill()
+            return await ended
+        finally:
+            hung.cancel()
+            ended.cancel()
 
     # What is told.
 
@@ -246,8 +286,10 @@ class Team:
                 member.tell(messages.Learned(known))
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return f"{type(error).__name__}: {error}"
 
 
 def _ending(status: int) -> str:

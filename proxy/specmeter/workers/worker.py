@@ -19,6 +19,7 @@ from specmeter.errors import SpecmeterError
 from specmeter.gateway.comparisons import Comparisons
 from specmeter.gateway.exchange import Exchange
 from specmeter.gateway.front import Front
+from specmeter.keys import Keys
 from specmeter.proofs import Proofs, holdouts_of
 from specmeter.shadow.request import can_be_replayed
 from specmeter.transcript import Unread
@@ -79,7 +80,7 @@ class Worker:
         loads = SharedLoads(len(settings.upstream), settings.workers + 1, hello.memory)
         self._upstreams = Upstreams(
             [
-                Upstream(one, loop, loads.of(index, hello.number))
+                Upstream(one, loop, loads.of(index, hello.number), hello.files[index])
                 for index, one in enumerate(settings.upstream)
             ]
         )
@@ -93,6 +94,7 @@ class Worker:
         holdouts = holdouts_of(self._upstreams, self._held_out)
         self._front = Front(
             *(loop, settings, self._upstreams, self._hand_over, self._ask_again),
+            keys=None if hello.keys is None else Keys(hello.keys),
             plain=Comparisons(self._proofs.prove, holdouts, self._shadows),
         )
         self._listeners = [socket.socket(fileno=one) for one in hello.listeners]
