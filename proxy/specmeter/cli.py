@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from specmeter import __version__
+from specmeter import __version__, standard_streams
 from specmeter.errors import ConfigError, SpecmeterError
 
 _ADMIN = "127.0.0.1:9108"
@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 for success, 1 for a failure, 2 for a fault in configuration or usage.
     """
+    standard_streams.open_missing()
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         options = _parser(words).parse_args(words)

@@ -11,6 +11,9 @@ OWN_FILES = 32
 """Kept free of clients: for the admin listener, questions to upstreams, the log, the state file,
 and clients that are just being refused."""
 
+_OPEN_AT_START = 32
+"""Assumed where the system does not tell; it is fewer."""
+
 REMEDY = "Raise it: ulimit -n, LimitNOFILE= of systemd, or --ulimit nofile= of docker."
 
 _OUT_OF_FILES = frozenset((errno.EMFILE, errno.ENFILE))
@@ -30,15 +33,22 @@ def limit() -> int | None:
     return None if soft == resource.RLIM_INFINITY else soft
 
 
-def room_for_clients() -> int | None:
+def room_for_clients(listing: str = "/dev/fd") -> int | None:
     """Return for how many clients at a time there are files; `None` if there is no limit.
 
     Each needs two: its own connection, and one to the upstream.
+
+    Args:
+        listing: The folder in which the system lists what this process has open.
     """
     most = limit()
     if most is None:
         return None
-    return max((most - len(os.listdir("/dev/fd")) - OWN_FILES) // 2, 1)  # noqa: PTH208 - names only
+    try:
+        is_open = len(os.listdir(listing))  # noqa: PTH208 - names only
+    except OSError:  # as where the root was changed, and nobody mounted /proc
+        is_open = _OPEN_AT_START
+    return max((most - is_open - OWN_FILES) // 2, 1)
 
 
 def is_out_of_files(error: OSError) -> bool:

@@ -8,6 +8,7 @@ import gc
 import logging
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -244,6 +245,12 @@ def _shared_loads(settings: Settings) -> SharedLoads | None:
 def _told_plainly(key: str, address: Address) -> Iterator[None]:
     try:
         yield
+    except (socket.gaierror, UnicodeError) as error:  # the latter: what no name can look like
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise StartupError(
+            f"{key}: cannot listen on {address}: its name cannot be found: {reason}. "
+            f"Name an address of this machine, such as 127.0.0.1, with --{key} HOST:PORT"
+        ) from None
     except OSError as error:
         reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
         raise StartupError(

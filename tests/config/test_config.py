@@ -191,6 +191,13 @@ class TestLayers:
             ("DRAIN_SECONDS", "nan", "nan is out of range: write seconds, 0 to 86400"),
             ("POSITION_LIMIT", "1.5", '"1.5" is not a whole number: write 1 to 64'),
             ("POSITION_LIMIT", "65", "65 is out of range: write 1 to 64"),
+            ("POSITION_LIMIT", "2_0", '"2_0" is not a whole number: write 1 to 64'),
+            ("POSITION_LIMIT", "\uff12", '"\uff12" is not a whole number: write 1 to 64'),
+            ("POSITION_LIMIT", " 2", '" 2" is not a whole number: write 1 to 64'),
+            ("POSITION_LIMIT", "+2", '"+2" is not a whole number: write 1 to 64'),
+            ("POSITION_LIMIT", "-2", "-2 is out of range: write 1 to 64"),
+            ("DRAIN_SECONDS", "1_0.5", '"1_0.5" is not a number: write seconds, 0 to 86400'),
+            ("DRAIN_SECONDS", "\uff12", '"\uff12" is not a number: write seconds, 0 to 86400'),
             ("LOG_FORMAT", "xml", '"xml" is not one of text, json'),
             ("UPSTREAM", f"http://user:{SECRET}@h", '"http://***@h" holds a user name'),
         ],
@@ -199,6 +206,17 @@ class TestLayers:
         """A fault in the environment starts with the variable's name."""
         environ = {"SPECMETER_UPSTREAM": URL, f"SPECMETER_{variable}": value}
         assert fault(None, environ).startswith(f"SPECMETER_{variable}: {message}")
+
+    @pytest.mark.parametrize("typed", ["2_0", "\uff12", " 2", "two"])
+    def test_whole_number_of_a_flag_is_digits_only(self, typed: str) -> None:
+        """What Python would read as a number all the same is none on a command line."""
+        message = fault(None, {}, {"upstream": URL, "workers": typed})
+        assert message.startswith(f'--workers: "{typed}" is not a whole number: write 1 to ')
+
+    @pytest.mark.parametrize("typed", ["2", "02"])
+    def test_digits_are_a_whole_number(self, typed: str) -> None:
+        """Digits are read as they stand."""
+        assert load(None, {}, {"upstream": URL, "workers": typed}).settings.workers == 2
 
     def test_bad_value_names_its_flag(self) -> None:
         """A fault in a flag starts with the flag's name, as it is typed."""

@@ -6,18 +6,24 @@ import asyncio
 import errno
 import os
 import resource
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
 
 import pytest
 
+from specmeter.gateway.server import ClientPatience
 from specmeter.open_files import OWN_FILES, is_out_of_files, room_for_clients
 from tests.faults.process import ProxyProcess, proxy_process
 from tests.gateway.client import CHAT, STREAM_BODY, Client, ask, chat, request
-from tests.gateway.proxy import running, until
-from tests.scripted import SECONDS, Gate, ScriptedUpstream
+from tests.gateway.proxy import keep_little, running, until
+from tests.scripted import SECONDS, Gate, ScriptedUpstream, answer, response
 
 FILES = 96
+NO_GRACE = ClientPatience(grace=0)
 
 
 @asynccontextmanager
@@ -68,8 +74,29 @@ async def test_more_clients_than_there_are_files(upstream: ScriptedUpstream) -> 
         assert proxy.troubles() == []
 
 
+async def test_a_flood_is_counted(upstream: ScriptedUpstream) -> None:
+    """Each client for which there is no room counts as a 503, also where it is only reset."""
+    upstream.script = gate = Gate()
+    few = {resource.RLIMIT_NOFILE: FILES}
+    async with proxy_process("--upstream", upstream.url, limits=few) as proxy:
+        await proxy.until_logged("answers")
+        async with full(proxy) as inside, AsyncExitStack() as stack:
+            flood = [await Client.connect(proxy.url) for _ in range(100)]
+            for client in flood:
+                await stack.enter_async_context(client)
+            told = [await client.read_to_end() for client in flood]
+            assert b"" in told  # reset
+            assert all(b"no_room" in one for one in told if one)
+            gate.open.set()
+            for client in inside:
+                await client.read_until(b"data: 2\n\n")
+            refused = 1 + len(flood)  # and the one that showed that it is full
+            await proxy.metrics(lambda m: m.total("requests_total", code="503") == refused)
+        assert proxy.troubles() == []
+
+
 async def test_a_flood_of_clients_that_say_nothing(upstream: ScriptedUpstream) -> None:
-    """Connections far beyond the limit keep no core busy, and are forgotten when they are gone."""
+    """Far beyond the limit they keep no core busy, keep nobody out, and are forgotten once gone."""
     upstream.script = gate = Gate()
     gate.open.set()
     few = {resource.RLIMIT_NOFILE: FILES}
@@ -85,10 +112,100 @@ async def test_a_flood_of_clients_that_say_nothing(upstream: ScriptedUpstream) -
             assert proxy.cpu_seconds() - used < waited / 2  # a loop around accept() takes it all
             assert proxy.open_files() <= FILES
             assert (await ask(proxy.admin, "GET", "/healthz")).status == 200
+            for _ in range(FILES):
+                assert (await chat(proxy.url, STREAM_BODY)).status == 200
+            assert proxy.open_files() <= FILES
         await until_served(proxy)
         await proxy.until_files(before)
-        assert len([line for line in proxy.lines if "clients are refused" in line]) == 1
+        # How many came in so fast that those before them were not idle yet is the machine's affair.
+        assert len([line for line in proxy.lines if "clients are refused" in line]) <= 1
         assert proxy.troubles() == []
+
+
+async def test_who_has_to_go(upstream: ScriptedUpstream) -> None:
+    """The one that has been idle longest makes room; one that is sending or is served stays."""
+    async with running(upstream.url, patience=NO_GRACE) as proxy, AsyncExitStack() as stack:
+        proxy.front.server._room = 3
+
+        async def connect() -> Client:
+            return await stack.enter_async_context(await Client.connect(proxy.url))
+
+        silent = await connect()
+        await until(lambda: len(proxy.front.server.connections) == 1)
+        upstream.script = answer(response(b"ok"))
+        used = await connect()
+        await used.send(request("GET", "/page"))
+        assert (await used.answer()).body == b"ok"
+        sending = await connect()
+        await sending.send(request("GET", "/page")[:-1])
+        await until(lambda: any(one.head_since for one in proxy.front.server.connections))
+        upstream.script = gate = Gate()
+        for leaves in (silent, used):
+            served = await connect()
+            await served.send(request("POST", CHAT, body=STREAM_BODY))
+            await served.read_until(b"data: 1\n\n")
+            assert await leaves.ended()
+        got = await ask(proxy.url, "GET", "/page")
+        assert (got.status, got.error["code"]) == (503, "no_room")
+        gate.open.set()
+        await served.read_until(b"data: 2\n\n")
+        upstream.script = answer(response(b"ok"))
+        await sending.send(request("GET", "/page")[-1:])
+        assert (await sending.answer()).body == b"ok"
+        metrics = await proxy.metrics()
+    assert metrics.by("requests_total", "code") == {"200": 4, "503": 1}
+
+
+async def test_who_still_takes_an_answer_stays(upstream: ScriptedUpstream) -> None:
+    """A client is not idle before it has taken the end of its answer."""
+    body = b"x" * 60_000  # less than what has to wait before the upstream has to
+    upstream.script = answer(response(body))
+    async with running(upstream.url, patience=NO_GRACE) as proxy:
+        keep_little(proxy)
+        proxy.front.server._room = 1
+        async with await Client.connect(proxy.url, receive_buffer=4096) as slow:
+            plug = cast("asyncio.Transport", slow._writer.transport)
+            plug.pause_reading()
+            await slow.send(request("GET", "/page"))
+            await until(lambda: bool(upstream.requests))
+            await until(lambda: all(one.is_idle for one in proxy.front.server.connections))
+            assert (await ask(proxy.url, "GET", "/page")).status == 503
+            plug.resume_reading()
+            assert (await slow.answer()).body == body
+            await slow.send(request("GET", "/page"))
+            assert (await slow.answer()).body == body
+
+
+async def test_who_has_just_come_stays(upstream: ScriptedUpstream) -> None:
+    """A client whose request may be on its way is not idle yet, and is served when it comes."""
+    upstream.script = answer(response(b"ok"))
+    async with running(upstream.url, patience=ClientPatience(grace=60)) as proxy:
+        server = proxy.front.server
+        server._room = 1
+        async with await Client.connect(proxy.url) as client:
+            await until(lambda: len(server.connections) == 1)
+            for _ in range(2):
+                assert (await ask(proxy.url, "GET", "/page")).status == 503
+                await client.send(request("GET", "/page"))
+                assert (await client.answer()).body == b"ok"
+
+
+async def test_who_comes_first_is_served(upstream: ScriptedUpstream) -> None:
+    """Many that come at once are served as far as there is room: their requests are on the way."""
+    upstream.script = gate = Gate()
+    async with running(upstream.url) as proxy, AsyncExitStack() as stack:
+        proxy.front.server._room = 4
+        where = urlsplit(proxy.url)
+        # Without a pause in between, so that the proxy, in the same loop, takes them all at once.
+        plugs = [socket.create_connection((where.hostname, where.port)) for _ in range(6)]
+        for plug in plugs:
+            plug.sendall(request("POST", CHAT, body=STREAM_BODY))
+        clients = [Client(*await asyncio.open_connection(sock=plug)) for plug in plugs]
+        for client in clients:
+            await stack.enter_async_context(client)
+        gate.open.set()
+        statuses = [(await client.answer()).status for client in clients]
+    assert statuses == [200] * 4 + [503] * 2
 
 
 async def test_files_that_others_use_up(upstream: ScriptedUpstream) -> None:
@@ -179,6 +296,16 @@ def test_room_is_for_pairs_of_connections() -> None:
     assert few >= 1  # never nobody
     assert room is not None
     assert 2 * room + OWN_FILES < 1024 <= 2 * room + OWN_FILES + 200
+
+
+def test_room_where_the_system_does_not_tell_what_is_open(tmp_path: Path) -> None:
+    """Without /proc there may be no such folder; then some files are taken to be open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+        assert room_for_clients(str(tmp_path / "none")) == (1024 - 32 - OWN_FILES) // 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,23 @@ async def test_port_in_use(upstream: ScriptedUpstream, flag: str) -> None:
     assert "never awaited" not in command.log
 
 
+@pytest.mark.parametrize("flag", ["listen", "admin"])
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("name", ["no-such-host.invalid", "x" * 64])
+async def test_name_that_nobody_knows(
+    upstream: ScriptedUpstream, flag: str, workers: str, name: str
+) -> None:
+    """A name that cannot be found is told as that: there is nothing to stop."""
+    where = f"{name}:0"
+    async with serving(upstream.url, f"--{flag}", where, "--workers", workers) as command:
+        assert await command.end() == 1
+    assert f"{flag}: cannot listen on {where}: its name cannot be found: " in command.log
+    assert f"--{flag} HOST:PORT" in command.log
+    assert "unknown error" not in command.log
+    assert "Stop what uses it" not in command.log
+    assert "Traceback" not in command.log
+
+
 async def test_server_that_is_not_there_yet() -> None:
     """It starts without the server, says so, and serves once the server is there."""
     with socket.create_server(("127.0.0.1", 0)) as nobody:

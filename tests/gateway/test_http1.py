@@ -207,6 +207,40 @@ def test_lines_of_a_head(fields: list[tuple[bytes, bytes]], length: int) -> None
         assert bare.with_length(length) == bare.without_length() == head.without_length()
 
 
+@pytest.mark.parametrize(
+    ("values", "is_compressed"),
+    [
+        *(
+            ([value], True)
+            for value in (
+                *(b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress", b"br", b"zstd"),
+                *(b"dcb", b"dcz", b"GZip", b"gzip, br", b"identity,gzip", b"utf-8 , zstd"),
+            )
+        ),
+        ([b"identity", b"br"], True),
+        *(
+            ([value], False)
+            for value in (
+                b"none",
+                b"utf-8",
+                b"identity",
+                b"",
+                b"gzipped",
+                b"none, utf-8",
+                b"br otli",
+            )
+        ),
+        ([b"none", b"utf-8"], False),
+        ([], False),
+    ],
+)
+def test_what_is_compressed(values: list[bytes], is_compressed: bool) -> None:
+    """Codings that exist are, wherever they stand; what is none is taken for no coding."""
+    lines = [b"Content-Encoding: %b" % value for value in values]
+    head = parse_head(b"\r\n".join([b"HTTP/1.1 200 OK", *lines]), to_head_request=False)
+    assert head.is_compressed is is_compressed
+
+
 CHUNKED = b"Transfer-Encoding: chunked"
 LENGTH = b"Content-Length: 5"
 CLOSE = b"Connection: close"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
@@ -14,7 +15,7 @@ from specmeter.meter.scraped import ScrapedCollector
 from specmeter.meter.series import Counter
 from specmeter.meter.speedup_state import SpeedupCollector
 from specmeter.meter.state import StateCollector
-from specmeter.reading import RawNumbers, Speculation, check
+from specmeter.reading import RawNumbers, Reading, Speculation, check
 from specmeter.speedup.estimator import Estimator
 from specmeter.transcript import Unread
 from specmeter.upstream.drafting import Drafting, DraftingWatch
@@ -146,6 +147,17 @@ def test_positions_are_bounded(meter: Meter, registry: CollectorRegistry) -> Non
     per_position = "spec_decode_num_accepted_tokens_per_pos_total"
     assert value(registry, per_position, position="2") == 2
     assert value(registry, per_position, position="3") is None
+
+
+@pytest.mark.parametrize(("drafted", "accepted"), [(3, None), (None, 3), (None, None)])
+def test_positions_need_what_they_are_a_part_of(
+    meter: Meter, registry: CollectorRegistry, drafted: int | None, accepted: int | None
+) -> None:
+    """Without drafted and accepted tokens there is nothing that positions could be a share of."""
+    reading = Reading(generated=9, drafted=drafted, accepted=accepted, accepted_per_position=(2, 1))
+    meter.count(msgspec.structs.replace(completion(), reading=reading))
+    per_position = "spec_decode_num_accepted_tokens_per_pos_total"
+    assert value(registry, per_position, position="0") is None
 
 
 def test_inconsistent_numbers_are_counted_by_reason(

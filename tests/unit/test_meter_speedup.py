@@ -88,6 +88,23 @@ def test_a_comparison_adds_to_the_sums_of_its_baseline(replica: Replica) -> None
     assert replica.value("request_speedup_ratio_sum") == pytest.approx(1.25 + 0.625)
 
 
+@pytest.mark.parametrize(
+    ("generated", "milliseconds", "counted"),
+    [(8, 100.0, 1), (7, 100.0, None), (8, None, None), (8, 0.0, None), (1, 100.0, None)],
+)
+def test_the_histogram_takes_what_the_sums_take(
+    replica: Replica, generated: int, milliseconds: float | None, counted: int | None
+) -> None:
+    """An estimate of what is too short or was not timed is in neither of them."""
+    replica.estimator.give_number("u", 0.025, 0.0, 0.1)
+    estimate = replica.estimator.take(completion())
+    reading = check(RawNumbers(generated=generated, decode_milliseconds=milliseconds))
+    one = msgspec.structs.replace(completion(), reading=reading, estimate=estimate)
+    replica.meter.count(one)
+    assert replica.value("request_speedup_ratio_count") == counted
+    assert bool(replica.value("plain_decode_seconds_total", baseline="fixed")) is bool(counted)
+
+
 def test_without_a_baseline_there_is_no_speedup_at_all(replica: Replica) -> None:
     """Seconds and tokens count, and no series of a comparison exists."""
     replica.take(completion())

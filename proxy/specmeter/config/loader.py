@@ -1,5 +1,6 @@
 """The loader: file, then environment, then flags, each overriding the one before."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,9 @@ from specmeter.config.upstream import Upstream
 from specmeter.errors import ConfigError
 
 _LARGEST_FILE = 1024 * 1024
+
+_WRITTEN = {int: re.compile(r"-?[0-9]+"), float: re.compile(r"[!-^`-~]+")}
+"""What is read as a number: Python would also take 2_0, blanks around, and any script's digits."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -155,10 +159,10 @@ def _override_upstream(upstreams: list[_Table], said: _Table, faults: list[str])
 def _typed(key: str, value: object) -> object:
     """Read a number out of a variable's or flag's text; what is none stays, for its rule."""
     kind = value_type(Settings, key)
-    if kind in {int, float} and isinstance(value, str):
+    if isinstance(value, str) and kind in _WRITTEN and _WRITTEN[kind].fullmatch(value):
         try:
             return kind(value)
-        except ValueError:
+        except ValueError:  # more digits than Python reads
             return value
     return value
 

@@ -40,6 +40,21 @@ _NOT_FORWARDED = frozenset(
 _NOT_TO_DROP = frozenset((b"keep-alive", b"close", b"upgrade", b"te", b"content-length"))
 """What `Connection` names most of the time, and is dropped anyway; and what frames a body."""
 
+_COMPRESSIONS = frozenset(
+    (
+        b"gzip",
+        b"x-gzip",
+        b"deflate",
+        b"compress",
+        b"x-compress",
+        b"br",
+        b"zstd",
+        b"dcb",
+        b"dcz",
+    )
+)
+"""Content codings that exist; some servers send a charset or `none` there, and mean no coding."""
+
 _OF_FRAMING = frozenset((b"connection", b"content-length", b"transfer-encoding"))
 
 MAX_LENGTH_DIGITS = 19
@@ -81,7 +96,7 @@ class Head:
     is_event_stream: bool = False
     """Whether the body is a stream of server-sent events."""
     is_compressed: bool = False
-    """Whether the body has a coding of its own."""
+    """Whether the body has a coding that hides what is in it."""
     has_request_id: bool = False
     lines: bytes = b""
     """Status line and `fields`, without the blank line; up to the value of a length."""
@@ -105,7 +120,7 @@ class Head:
         self.lines = b"".join(before)
         self.lines_after = b"".join(after) if after else None
         self.is_event_stream = self.content_type.startswith(b"text/event-stream")
-        self.is_compressed = (self.get(b"content-encoding") or b"identity").lower() != b"identity"
+        self.is_compressed = b"content-encoding" in names and _is_compressed(self.fields)
         self.has_request_id = b"x-request-id" in names
 
     def with_length(self, length: int) -> bytes:
@@ -124,6 +139,16 @@ class Head:
     def get(self, name: bytes) -> bytes | None:
         """Return the first value of a header (its name in lower case)."""
         return next((value for key, value in self.fields if key.lower() == name), None)
+
+
+def _is_compressed(fields: Iterable[Field]) -> bool:
+    """Whether one of the codings that are named, in one header or several, is a compression."""
+    return any(
+        coding.strip() in _COMPRESSIONS
+        for name, value in fields
+        if name.lower() == b"content-encoding"
+        for coding in value.lower().split(b",")
+    )
 
 
 def end_to_end(fields: Iterable[Field]) -> tuple[Field, ...]:

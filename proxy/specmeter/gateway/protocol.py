@@ -68,6 +68,16 @@ class DataProtocol(asyncio.Protocol):
         """Whether it may be closed without cutting anybody off."""
         return not (self.busy or self._parser.requests)
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether it is idle, and nothing is on its way: no part of a request or of an answer."""
+        return (
+            not (self.busy or self.ends)
+            and self._parser.is_between_requests
+            and self.transport is not None
+            and not self.transport.get_write_buffer_size()
+        )
+
     # What comes.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -31,6 +31,9 @@ class ClientPatience:
     """For the next request."""
     end: float = 5.0
     """For the client to close, where it was told that the connection ends."""
+    grace: float = 0.2
+    """For what a new client, or one that has its answer, may be sending; from then on others that
+    need its place get it. This one is exact."""
 
     @property
     def look_every(self) -> float:
@@ -46,8 +49,9 @@ class DataServer:
         answer: Begins to answer a request.
         count_bad_request: Counts what was no request, by the status it got.
         patience: How long clients are waited for.
-        room: For how many there is room; one more is refused, so that those inside can be served.
-            `None` for any number.
+        room: For how many there is room; for one more, the one that has been idle longest has to
+            go. If none is idle it is refused, so that those inside can be served. `None` for any
+            number.
     """
 
     def __init__(
@@ -85,7 +89,17 @@ class DataServer:
             self._look = self.loop.call_later(self._patience.look_every, self._end_overdue)
         room = self._room
         if room is not None and len(self.connections) - len(self._refused) > room:
+            self._make_room(client, room)
+
+    def _make_room(self, client: DataProtocol, room: int) -> None:
+        """End the connection that has been idle longest; refuse the new one if there is none."""
+        latest = self.loop.time() - self._patience.grace
+        idle = (one for one in self.connections if one.since < latest and one.is_unused)
+        longest = min(idle, key=lambda one: one.since, default=None)
+        if longest is None:
             self._refuse(client, room)
+        else:
+            longest.end()
 
     def _refuse(self, client: DataProtocol, room: int) -> None:
         """Tell a client that there is no room for it, and the log once for a while."""
@@ -98,6 +112,7 @@ class DataServer:
             self._refused.add(client)
             client.refuse(503, text, "no_room")
         else:
+            self.count_bad_request(503)
             client.transport.abort()
 
     def closed(self, client: DataProtocol) -> None:

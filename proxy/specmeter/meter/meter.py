@@ -10,7 +10,7 @@ from specmeter.meter import families
 from specmeter.meter.completion import Completion, Source
 from specmeter.meter.series import Labels, counter_in, histogram_in
 from specmeter.meter.totals import NO_BASELINE, Totals
-from specmeter.reading import MIN_DECODE_TOKENS, Inconsistency, Reading, Speculation
+from specmeter.reading import MIN_DECODE_TOKENS, Inconsistency, Speculation
 from specmeter.transcript import Unread
 
 EXPECTED_CODES = (200, 400, 401, 404, 429, 499, 500, 502, 503, 504)
@@ -103,26 +103,27 @@ class Meter:
         self._completions.add((*model, reading.speculation, completion.source))
         for inconsistency in reading.inconsistencies:
             self._inconsistent.add((completion.upstream, inconsistency))
-        for position, accepted in enumerate(self._positions(reading)):
-            self._per_position.add((*model, str(position)), accepted)
+        if reading.drafted is not None and reading.accepted is not None:
+            positions = reading.accepted_per_position or ()
+            for position, accepted in enumerate(positions[: self._position_limit]):
+                self._per_position.add((*model, str(position)), accepted)
         self._totals.count(model, completion)
         self._observe(model, completion)
 
-    def _positions(self, reading: Reading) -> tuple[int, ...]:
-        return (reading.accepted_per_position or ())[: self._position_limit]
-
     def _observe(self, model: Labels, completion: Completion) -> None:
         """Add what the completion alone comes to."""
-        reading, estimate = completion.reading, completion.estimate
+        reading = completion.reading
         for histogram, value in (
             (self._duration, completion.duration),
             (self._first_token, completion.time_to_first_token),
             (self._acceptance, reading.acceptance),
             (self._per_step, reading.output_per_step),
-            (self._speedup, None if estimate is None else estimate.ratio),
         ):
             if value is not None:
                 histogram.observe(model, value)
         per_token = reading.seconds_per_token
-        if per_token is not None and (reading.generated or 0) >= MIN_DECODE_TOKENS:
-            self._per_token.observe(model, per_token)
+        if per_token is None or (reading.generated or 0) < MIN_DECODE_TOKENS:
+            return
+        self._per_token.observe(model, per_token)
+        if (estimate := completion.estimate) is not None:
+            self._speedup.observe(model, estimate.ratio)
