@@ -1,7 +1,6 @@
 """The file of a baseline: written, read, and refused where it is damaged."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from specmeter.errors import ConfigError
 from specmeter.speedup.table import Repeat, Table, points_of
 from specmeter.speedup.table_file import MAX_BYTES, decode_table, encode_table, load_table
+from tests.unprivileged import unprivileged
 
 CELLS = {
     (256.5, 1): [Repeat(1.0, 50), Repeat(1.25, 50), Repeat(1.1, 50)],
@@ -102,11 +102,10 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         load_table(tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
     """With the reason."""
     path = tmp_path / "secret"
     path.write_bytes(CONTENT)
     path.chmod(0)
-    with pytest.raises(ConfigError, match="Permission denied"):
+    with unprivileged(), pytest.raises(ConfigError, match="Permission denied"):
         load_table(path)

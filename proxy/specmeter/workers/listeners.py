@@ -11,8 +11,7 @@ import socket
 from typing import Any, NamedTuple
 
 from specmeter.config import Address
-
-BACKLOG = 2048
+from specmeter.gateway.front import BACKLOG
 
 
 class _Place(NamedTuple):
