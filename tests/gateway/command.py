@@ -88,4 +88,6 @@ async def refuses(url: str) -> None:
                 await (await Client.connect(url)).close()
             except ConnectionRefusedError:
                 return
+            except ConnectionResetError:
+                pass  # it was waiting in a socket that has just been closed
             await asyncio.sleep(0.02)
