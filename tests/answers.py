@@ -7,9 +7,10 @@ from typing import Any
 import orjson
 
 from specmeter import ndjson, sse
+from specmeter.fault import Fault
 from specmeter.reader import Outcome, read
 from specmeter.reading import Reading
-from specmeter.transcript import Transcript
+from specmeter.transcript import BodyTranscript, Copied, StreamTranscript
 
 Message = dict[str, Any]
 
@@ -58,7 +59,7 @@ def chat(*choices: Message, **more: Any) -> Message:
     return {"object": "chat.completion", "model": "m", "choices": made, **more}
 
 
-def copied(form: str, *pieces: bytes, limit: int = LIMIT) -> Transcript:
+def copied(form: str, *pieces: bytes, limit: int = LIMIT) -> Copied:
     """Return the copy of an answer whose piece i came at second i.
 
     Args:
@@ -66,11 +67,16 @@ def copied(form: str, *pieces: bytes, limit: int = LIMIT) -> Transcript:
         pieces: The answer.
         limit: How much of it is kept.
     """
-    framing = ndjson if form == "lines" else sse
-    copy = Transcript(streamed=form != "body", limit=limit, framing=framing)
+    copy: BodyTranscript | StreamTranscript
+    if form == "body":
+        copy = BodyTranscript(limit)
+    else:
+        copy = StreamTranscript(limit, ndjson if form == "lines" else sse, keeps_everything=True)
     for second, piece in enumerate(pieces):
         copy.append(piece, float(second))
-    return copy
+    found = copy.copied()
+    assert not isinstance(found, Fault)
+    return found
 
 
 def read_answer(form: str, *pieces: bytes, **options: Any) -> Outcome:
@@ -84,7 +90,6 @@ def is_possible(one: Reading) -> bool:
     numbers = (
         *counts,
         one.steps,
-        one.bursts,
         one.decode_seconds,
         *(one.accepted_per_position or ()),
     )
@@ -93,5 +98,4 @@ def is_possible(one: Reading) -> bool:
         and (one.acceptance is None or 0 <= one.acceptance <= 1)
         and (one.target_steps is None or one.target_steps >= 1)
         and (one.output_per_step is None or one.output_per_step >= 1)
-        and (one.output_per_burst is None or one.output_per_burst >= 1)
     )

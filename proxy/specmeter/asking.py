@@ -10,10 +10,12 @@ import aiohttp
 
 from specmeter import ndjson
 from specmeter.backends import Backend
+from specmeter.fault import Fault
 from specmeter.output_text import output_text
 from specmeter.reader import Outcome, read
 from specmeter.reading import Reading
-from specmeter.transcript import Transcript, Unread
+from specmeter.transcript import BodyTranscript, Copied, CopiedStream, StreamTranscript
+from specmeter.unread import Unread
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """A larger answer is read no further."""
@@ -39,7 +41,7 @@ class Answer:
     """A completion that was asked for. Times are seconds."""
 
     outcome: Outcome
-    transcript: Transcript
+    copied: Copied
     first_content_seconds: float | None
     """From the request to the first content; streams only."""
     seconds: float
@@ -53,7 +55,7 @@ class Answer:
 
     def text(self) -> str | None:
         """Return what was generated; see `output_text`."""
-        return output_text(self.transcript)
+        return output_text(self.copied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,11 @@ async def ask(
                     f"{server.base_url}{path} answered HTTP {response.status}", response.status
                 )
             transcript = _transcript(response.content_type)
+            size = 0
             async for piece in response.content.iter_any():
                 transcript.append(piece, clock())
-                if transcript.total > MAX_ANSWER_BYTES:
+                size += len(piece)
+                if size > MAX_ANSWER_BYTES:
                     raise AskError(f"{server.base_url}{path} sent more than 64 MiB")
     except TimeoutError:
         raise AskError(
@@ -124,21 +128,24 @@ async def ask(
         said = str(error)[:_TOLD] or type(error).__name__
         raise AskError(f"{server.base_url}{path} gave no answer: {said}") from None
     ended = clock()
-    outcome = read(transcript, configured=server.backend)
+    copied = transcript.copied()
+    if isinstance(copied, Fault):
+        raise AskError(f"cannot read the answer of {server.base_url}{path}: {copied}")
+    outcome = read(copied, configured=server.backend)
     if Unread.ERROR_EVENT in outcome.unread:
         raise AskError(f"{server.base_url}{path} ended its stream with an error")
-    first = transcript.first_content_at() if transcript.streamed else None
+    first = copied.first_content_at if isinstance(copied, CopiedStream) else None
     return Answer(
         outcome=outcome,
-        transcript=transcript,
+        copied=copied,
         first_content_seconds=None if first is None else first - started,
         seconds=ended - started,
     )
 
 
-def _transcript(content_type: str) -> Transcript:
+def _transcript(content_type: str) -> BodyTranscript | StreamTranscript:
     if content_type == "text/event-stream":
-        return Transcript(streamed=True, limit=MAX_ANSWER_BYTES)
+        return StreamTranscript(MAX_ANSWER_BYTES, keeps_everything=True)
     if content_type == "application/x-ndjson":
-        return Transcript(streamed=True, limit=MAX_ANSWER_BYTES, framing=ndjson)
-    return Transcript(streamed=False, limit=MAX_ANSWER_BYTES)
+        return StreamTranscript(MAX_ANSWER_BYTES, ndjson, keeps_everything=True)
+    return BodyTranscript(MAX_ANSWER_BYTES)

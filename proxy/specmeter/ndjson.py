@@ -17,6 +17,15 @@ def events(stream: bytes) -> Iterator[Event]:
         start = end
 
 
+def events_backwards(stream: bytes) -> Iterator[Event]:
+    """Yield the lines that `events` yields, the last one first."""
+    end = len(stream)
+    while end > 0:
+        start = start_of_event(stream, end - 1)
+        yield Event(stream[start:end].rstrip(b"\r\n"), start, end)
+        end = start
+
+
 def raw_events(stream: bytes) -> Iterable[bytes]:
     """Return the `raw` of each event of a stream."""
     return (event.raw for event in events(stream))
@@ -31,3 +40,13 @@ def end_of_first_event(stream: bytes | bytearray, start: int = 0) -> int:
     """Return one past the end of the line at `start`, or -1."""
     newline = stream.find(b"\n", start)
     return -1 if newline < 0 else newline + 1
+
+
+def start_of_event(stream: bytes, position: int) -> int:
+    """Return where the line at `position` starts."""
+    return stream.rfind(b"\n", 0, position) + 1
+
+
+def end_of_last_event(stream: bytes) -> int:
+    """Return one past the last line end, or 0."""
+    return stream.rfind(b"\n") + 1

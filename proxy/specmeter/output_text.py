@@ -11,21 +11,22 @@ from typing import Any
 
 import orjson
 
-from specmeter.transcript import Transcript
+from specmeter.transcript import Copied, CopiedBody
 
 _TEXTS = ("reasoning_content", "reasoning", "thinking", "content", "refusal")
 
 
-def output_text(transcript: Transcript) -> str | None:
+def output_text(copied: Copied) -> str | None:
     """Return what was generated: text, reasoning, calls of tools, in the order they came.
 
     Returns:
         `None` if the copy is not whole, is no JSON, or holds several choices.
     """
-    if transcript.truncated:
+    documents = _documents(copied)
+    if documents is None:
         return None
     pieces: list[str] = []
-    for data in _documents(transcript):
+    for data in documents:
         try:
             document = orjson.loads(data)
         except orjson.JSONDecodeError:
@@ -38,14 +39,13 @@ def output_text(transcript: Transcript) -> str | None:
     return "".join(pieces)
 
 
-def _documents(transcript: Transcript) -> Iterator[bytes]:
-    if not transcript.streamed:
-        yield bytes(transcript.tail)
-        return
-    for event in transcript.events():
-        data = transcript.framing.data(event.raw)
-        if data.startswith(b"{"):  # else a comment, a ping, [DONE]
-            yield data
+def _documents(copied: Copied) -> list[bytes] | None:
+    if isinstance(copied, CopiedBody):
+        return None if copied.document is None else [copied.document]
+    if copied.everything is None:
+        return None
+    # What is no object is a comment, a ping, [DONE].
+    return [data for data in copied.everything if data.startswith(b"{")]
 
 
 def _has_other_choices(document: dict[str, Any]) -> bool:

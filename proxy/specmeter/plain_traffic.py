@@ -18,6 +18,7 @@ from specmeter.shadow.comparison import Comparison
 from specmeter.shadow.replayer import Finished, Replayer
 from specmeter.shadow.replayer import Result as ReplayResult
 from specmeter.speedup.baseline import Source
+from specmeter.transcript import Copied
 from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
 
 
@@ -101,13 +102,14 @@ class PlainTraffic:
         )
         self._learning.learn_plain(self._upstreams[name], model_name, Source.HOLDOUT, plain)
 
-    def offer(self, upstream: Upstream, exchange: Exchange, completion: Completion) -> None:
+    def offer(
+        self, upstream: Upstream, exchange: Exchange, copied: Copied, completion: Completion
+    ) -> None:
         """Have a request replayed that was drawn for it and is worth it."""
         replayer = self._replayers.get(upstream.name)
-        replayable, transcript = exchange.replayable, exchange.transcript
-        exchange.replayable = None
+        replayable, exchange.replayable = exchange.replayable, None
         tokens = completion.reading.generated or 0
-        if replayer is None or replayable is None or transcript is None:
+        if replayer is None or replayable is None:
             return
         if tokens < MIN_DECODE_TOKENS:
             return
@@ -117,7 +119,7 @@ class PlainTraffic:
                 target=replayable.target,
                 body=replayable.body,
                 tokens=tokens,
-                text=output_text(transcript),
+                text=output_text(copied),
                 model_name=completion.model_name,
                 ended_at=exchange.ended_at,
             )

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import orjson
 
 from specmeter.backends import BACKENDS, Backend, Message, recognise
+from specmeter.backends.markers import markers_of
 from specmeter.reading import Clock, Reading, check
-from specmeter.transcript import ARRIVALS, Transcript, Unread
+from specmeter.transcript import Copied, CopiedBody, CopiedStream
+from specmeter.unread import Unread
 
-
-def _any_of(markers: Iterable[bytes]) -> re.Pattern[bytes]:
-    return re.compile(b"|".join(re.escape(marker) for marker in sorted(set(markers))))
-
-
-_ALL_MARKERS = _any_of(marker for backend in BACKENDS for marker in backend.markers)
-_MARKERS = {backend.name: _any_of(backend.markers) for backend in BACKENDS}
 _WRAPPERS = ("response", "message", "result")
 """Under these an API's event holds the whole answer."""
 
@@ -41,7 +35,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(
-    transcript: Transcript,
+    copied: Copied,
     *,
     configured: Backend | None = None,
     remembered: Backend | None = None,
@@ -50,12 +44,12 @@ def read(
     """Read a response that has ended.
 
     Args:
-        transcript: What was copied off it.
+        copied: What was copied off it.
         configured: The upstream's kind if the configuration says it.
         remembered: What earlier answers told of it; this one may tell otherwise.
         complete: Whether the upstream sent it to its end.
     """
-    messages, broken = _messages(transcript, configured)
+    messages, broken = _messages(copied, configured)
     told = recognise(messages)
     backend = configured or told or remembered or BACKENDS[-1]
     unread: Unread | None = None
@@ -70,9 +64,9 @@ def read(
             unread = extract.unread
             readings = tuple(check(raw) for raw in extract.numbers)
             if len(readings) == 1:  # of several outputs the copy itself tells nothing
-                readings = (_completed(readings[0], transcript),)
+                readings = (_timed(readings[0], copied),)
         if not readings:
-            unread = _reason(transcript, broken=broken)
+            unread = _reason(copied, broken=broken)
     return Outcome(
         backend=backend,
         recognised=told is not None,
@@ -83,29 +77,33 @@ def read(
     )
 
 
-def _messages(transcript: Transcript, configured: Backend | None) -> tuple[list[Message], bool]:
+def _messages(copied: Copied, configured: Backend | None) -> tuple[list[Message], bool]:
     """Return the messages that may carry numbers, in order, and whether any was broken JSON."""
-    if not transcript.streamed:
-        try:
-            body = transcript.body()
-        except orjson.JSONDecodeError:
-            return [], True
-        items = body if isinstance(body, list) else [body]
-        return [item for item in items if isinstance(item, dict)], False
-    has_numbers = (_MARKERS[configured.name] if configured else _ALL_MARKERS).search
+    if isinstance(copied, CopiedBody):
+        return _documents(copied)
+    has_numbers = markers_of(configured).search
     found: list[Message] = []
     broken = False
-    last: bytes | None = None
-    for raw in transcript.raw_events():
-        if b"{" not in raw:
-            continue  # a comment, a ping, [DONE]
-        last = raw
-        if has_numbers(raw):
-            broken = not _append(found, transcript.framing.data(raw)) or broken
-            last = None
+    last = copied.last
+    for at, data in enumerate(copied.numbers, start=1):
+        if has_numbers(data):
+            broken = not _append(found, data) or broken
+        elif at == len(copied.numbers) and last is None:
+            last = data
     if last is not None:  # it has no numbers, but the model's name, or an error
-        _append(found, transcript.framing.data(last))
+        _append(found, last)
     return found, broken
+
+
+def _documents(copied: CopiedBody) -> tuple[list[Message], bool]:
+    if copied.document is None:
+        return [], False
+    try:
+        body = orjson.loads(copied.document)
+    except orjson.JSONDecodeError:
+        return [], True
+    items = body if isinstance(body, list) else [body]
+    return [item for item in items if isinstance(item, dict)], False
 
 
 def _append(found: list[Message], data: bytes) -> bool:
@@ -118,42 +116,28 @@ def _append(found: list[Message], data: bytes) -> bool:
     return True
 
 
-def _reason(transcript: Transcript, *, broken: bool) -> Unread:
-    if transcript.truncated:
+def _reason(copied: Copied, *, broken: bool) -> Unread:
+    if _is_too_large(copied):
         return Unread.TOO_LARGE
     return Unread.NOT_JSON if broken else Unread.NO_NUMBERS
 
 
-def _completed(reading: Reading, transcript: Transcript) -> Reading:
-    """Add what the copy itself tells."""
-    if reading.bursts is not None and transcript.truncated:
-        reading = msgspec.structs.replace(reading, bursts=None)  # the first ones are missing
-    return _timed(reading, transcript)
+def _is_too_large(copied: Copied) -> bool:
+    if isinstance(copied, CopiedBody):
+        return copied.document is None
+    return copied.is_incomplete
 
 
-def _timed(reading: Reading, transcript: Transcript) -> Reading:
+def _timed(reading: Reading, copied: Copied) -> Reading:
     """Fill in the proxy's own clock where the server gives no decode time."""
-    if reading.decode_seconds is not None or not transcript.streamed:
+    if reading.decode_seconds is not None or not isinstance(copied, CopiedStream):
         return reading
-    if reading.sequences > 1 or _choices(transcript) > 1:
+    if reading.sequences > 1 or copied.has_other_choices:
         return reading  # several outputs interleaved: no clock of one
-    first, last = transcript.first_content_at(), transcript.last_content_at()
+    first, last = copied.first_content_at, copied.last_content_at
     if first is None or last is None or last <= first:
         return reading
     return msgspec.structs.replace(reading, decode_seconds=last - first, clock=Clock.PROXY)
-
-
-def _choices(transcript: Transcript) -> int:
-    """Return how many choices the end of a stream shows."""
-    seen = set()
-    for event in list(transcript.events())[-ARRIVALS:]:
-        parsed: list[Message] = []
-        data = transcript.framing.data(event.raw)
-        if b'"choices"' in data and _append(parsed, data) and parsed:
-            choices = parsed[0].get("choices")
-            for choice in choices if isinstance(choices, list) else ():
-                seen.add(orjson.dumps(choice.get("index")) if isinstance(choice, dict) else b"")
-    return len(seen)
 
 
 def _text(messages: Sequence[Message], key: str) -> str | None:

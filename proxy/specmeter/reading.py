@@ -81,7 +81,6 @@ class RawNumbers(msgspec.Struct, frozen=True):
     accepted_per_position: Any = None
     steps: Any = None
     """Runs of the target, the prompt pass included, where the server counts them itself."""
-    bursts: Any = None
     decode_milliseconds: Any = None
     sequences: int = 1
     """How many outputs `generated` sums up (a server that reports one number for n > 1)."""
@@ -107,9 +106,6 @@ class Reading(msgspec.Struct, frozen=True):
     """Item i: rounds in which the draft's token i (from 0) was accepted."""
     steps: int | None = None
     """Runs of the target as the server itself counts them, the prompt pass included."""
-    bursts: int | None = None
-    """Pieces in which a stream brought its tokens: one for each step of the target, or fewer
-    where several steps came together. Not a count of steps, and never used as one."""
     decode_seconds: float | None = None
     """From the first generated token to the last."""
     clock: Clock | None = None
@@ -160,18 +156,6 @@ class Reading(msgspec.Struct, frozen=True):
         return self.generated / steps
 
     @property
-    def output_per_burst(self) -> float | None:
-        """Generated tokens per piece of the stream (>= 1): no less than the output per step.
-
-        Where a server says nothing of drafting this is the most that a step can have brought
-        back on average. The server or the network may have put steps together, so it is a bound
-        and no measurement.
-        """
-        if not self.bursts or not self.generated:
-            return None
-        return self.generated / self.bursts
-
-    @property
     def mean_acceptance_length(self) -> float | None:
         """1 + accepted per round that had a draft (>= 1): the tools' "mean len"."""
         if not self.rounds or self.accepted is None:
@@ -217,7 +201,6 @@ def check(raw: RawNumbers) -> Reading:
         rounds = positions = None
     if accepted and generated is not None and accepted >= generated:
         faults.append(Inconsistency.ACCEPTED_NOT_BELOW_GENERATED)
-    bursts = _count(raw.bursts, faults)
     return Reading(
         generated=generated,
         prompt=prompt,
@@ -227,7 +210,6 @@ def check(raw: RawNumbers) -> Reading:
         rounds=rounds,
         accepted_per_position=positions,
         steps=_steps(raw.steps, generated, accepted, faults),
-        bursts=bursts if bursts and generated and bursts <= generated else None,
         decode_seconds=seconds,
         clock=Clock.SERVER if seconds is not None else None,
         sequences=raw.sequences,

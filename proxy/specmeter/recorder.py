@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from specmeter.fault import Fault
 from specmeter.gateway.endpoints import OTHER
 from specmeter.gateway.exchange import Ending, Exchange
 from specmeter.history.history import Missed
@@ -19,7 +19,8 @@ from specmeter.plain_traffic import PlainTraffic
 from specmeter.reader import Outcome, read
 from specmeter.reading import Reading
 from specmeter.serverlog.matching import Logged, LogMatcher
-from specmeter.transcript import Transcript, Unread
+from specmeter.transcript import Copied, CopiedStream
+from specmeter.unread import Unread
 from specmeter.upstream.probe import Probe
 from specmeter.upstream.side_page import SidePages
 from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
@@ -117,10 +118,15 @@ class Recorder:
         if upstream is None or exchange.transcript is None:
             self._miss(name, exchange, exchange.unread)
             return
+        copied = exchange.transcript.copied()
+        if isinstance(copied, Fault):
+            self._failed(name, copied)
+            self._miss(name, exchange, Unread.READER_FAILED)
+            return
         try:
-            self._read(upstream, exchange)
+            self._read(upstream, exchange, copied)
         except Exception as error:  # noqa: BLE001 - whatever it is, traffic goes on
-            self._failed(name, error)
+            self._failed(name, Fault.of(error))
             self._miss(name, exchange, Unread.READER_FAILED)
 
     async def settle(self) -> None:
@@ -146,19 +152,15 @@ class Recorder:
             )
         )
 
-    def _failed(self, upstream: str, error: Exception) -> None:
+    def _failed(self, upstream: str, fault: Fault) -> None:
         self._meter.count_unread(upstream, Unread.READER_FAILED)
-        # Not the error's text: it may hold a piece of what was read.
-        where = "".join(traceback.format_tb(error.__traceback__))
-        _log.error("cannot read an answer of %s: %s\n%s", upstream, type(error).__name__, where)
+        _log.error("cannot read an answer of %s: %s", upstream, fault)
 
-    def _read(self, upstream: Upstream, exchange: Exchange) -> None:
-        if exchange.transcript is None:
-            return
+    def _read(self, upstream: Upstream, exchange: Exchange, copied: Copied) -> None:
         # Where a client left, the numbers that came until then are all there are.
         complete = exchange.ending is not Ending.UPSTREAM_FAILED
         outcome = read(
-            exchange.transcript,
+            copied,
             configured=upstream.configured,
             remembered=upstream.backend,
             complete=complete,
@@ -169,7 +171,7 @@ class Recorder:
                 self._meter.count_unread(upstream.name, reason)
         if not outcome.readings:
             self._miss(upstream.name, exchange, next(iter(outcome.unread), None))
-        ended = _Ended(upstream, exchange, exchange.transcript, outcome, time.time())
+        ended = _Ended(upstream, exchange, copied, outcome, time.time())
         if self._unknown(upstream, outcome) or self._has_side_page(ended):
             task = asyncio.create_task(self._count_later(ended))
             self._waiting.add(task)
@@ -199,19 +201,19 @@ class Recorder:
                 readings = (await self._side_pages.complete(ended.upstream, readings[0]),)
             self._hand_on(ended, readings)
         except Exception as error:  # noqa: BLE001 - as in `take`
-            self._failed(ended.upstream.name, error)
+            self._failed(ended.upstream.name, Fault.of(error))
 
     def _hand_on(self, ended: _Ended, readings: Sequence[Reading]) -> None:
         """Count the completions, or let them wait for what the server logs about them."""
-        upstream, exchange, transcript = ended.upstream, ended.exchange, ended.transcript
-        first = transcript.first_content_at() if transcript.streamed else None
+        upstream, exchange, copied = ended.upstream, ended.exchange, ended.copied
+        first = copied.first_content_at if isinstance(copied, CopiedStream) else None
         for reading in readings:
             completion = Completion(
                 upstream=upstream.name,
                 endpoint=exchange.endpoint,
                 model_name=upstream.label_of(ended.outcome.model),
                 reading=reading,
-                streamed=transcript.streamed,
+                streamed=isinstance(copied, CopiedStream),
                 time_to_first_token=None if first is None else first - exchange.received_at,
                 duration=exchange.ended_at - exchange.received_at,
                 finished_at=ended.finished_at,
@@ -220,7 +222,7 @@ class Recorder:
                 ending=exchange.ending,
             )
             if exchange.replayable and exchange.ending is Ending.COMPLETE and len(readings) == 1:
-                self._plain.offer(upstream, exchange, completion)
+                self._plain.offer(upstream, exchange, copied, completion)
             matcher = self._matchers.get(upstream.name)
             if matcher is None:
                 self._count(upstream, completion)
@@ -258,7 +260,7 @@ class Recorder:
             self._plain.take(completion, upstream.build)
             return self._learning.compared(upstream, completion)
         except Exception as error:  # noqa: BLE001 - whatever it is, the rest counts
-            self._failed(upstream.name, error)
+            self._failed(upstream.name, Fault.of(error))
             return completion
 
 
@@ -268,7 +270,7 @@ class _Ended:
 
     upstream: Upstream
     exchange: Exchange
-    transcript: Transcript
+    copied: Copied
     outcome: Outcome
     finished_at: float
 

@@ -36,6 +36,22 @@ def events(stream: bytes) -> Iterator[Event]:
         yield Event(stream[start:], start, len(stream))
 
 
+def events_backwards(stream: bytes) -> Iterator[Event]:
+    """Yield the events that `events` yields, the last one first.
+
+    Where more than one blank line follows an event, its line end counts with the next one.
+    """
+    if b"\r" in stream:
+        yield from reversed(list(events(stream)))
+        return
+    end = len(stream)
+    while end > 0:
+        stop = end - 2 if stream.endswith(b"\n\n", 0, end) else end
+        start = start_of_event(stream, stop)
+        yield Event(stream[start:stop], start, end)
+        end = start
+
+
 def raw_events(stream: bytes) -> Iterable[bytes]:
     """Return the `raw` of each event of a stream; far cheaper than all that `events` tells."""
     if b"\r" in stream:
@@ -67,3 +83,19 @@ def end_of_first_event(stream: bytes | bytearray, start: int = 0) -> int:
     if blank is None or (blank.end() == len(stream) and stream.endswith(b"\r")):
         return -1
     return blank.end()
+
+
+def start_of_event(stream: bytes, position: int) -> int:
+    """Return where an event starts that is no later than the one at `position`."""
+    if b"\r" in stream:
+        return 0
+    blank = stream.rfind(b"\n\n", 0, position)
+    return 0 if blank < 0 else blank + 2
+
+
+def end_of_last_event(stream: bytes) -> int:
+    """Return one past the last blank line, or 0."""
+    if b"\r" in stream:
+        return max((blank.end() for blank in _BLANK_LINE.finditer(stream)), default=0)
+    blank = stream.rfind(b"\n\n")
+    return 0 if blank < 0 else blank + 2

@@ -149,7 +149,7 @@ class TestLayers:
             "log_level": "warning",
             "log_format": "json",
             "position_limit": 8,
-            "tail_bytes": 2048,
+            "event_bytes": 2048,
             "body_bytes": 4096,
             "probe_seconds": 60.0,
             "scrape_seconds": 30.0,

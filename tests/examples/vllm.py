@@ -109,7 +109,7 @@ VLLM = (
             ),
         ),
         paths(6, "usage", names=USAGE_NAMES),
-        {**UNKNOWN, "generated": 8, "prompt": 41, "bursts": 4, "output_per_burst": 2.0},
+        {**UNKNOWN, "generated": 8, "prompt": 41},
     ),
     Example(
         "vllm",

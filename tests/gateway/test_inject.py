@@ -135,7 +135,7 @@ async def test_running_usage(upstream: ScriptedUpstream) -> None:
         readings = [one.reading for one in proxy.seen]
     assert all(asked(request.body)["every"] for request in upstream.requests)
     assert bodies == [sglang.chat_stream()] * 2
-    assert [one.bursts for one in readings] == [3, 3]
+    assert [one.generated for one in readings] == [3, 3]
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from specmeter.meter.completion import Completion
 from specmeter.meter.meter import Meter
 from specmeter.reading import Inconsistency, Reading
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 from tests.gateway.client import CHAT
 from tests.gateway.proxy import Metrics
 from tests.soak.judge import Seen, judge

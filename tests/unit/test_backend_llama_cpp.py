@@ -6,7 +6,7 @@ import pytest
 
 from specmeter.backends.llama_cpp import LlamaCpp
 from specmeter.reading import Inconsistency, Reading, Speculation, check
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 from tests.examples.timings import TIMINGS
 
 

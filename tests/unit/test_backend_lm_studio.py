@@ -6,7 +6,7 @@ import pytest
 
 from specmeter.backends.lm_studio import LmStudio
 from specmeter.reading import Inconsistency, Reading, Speculation, check
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 from tests.answers import chat
 from tests.examples.example import USAGE
 from tests.examples.local import CHAT_STATS, CLOCK, DRAFT_COUNTS

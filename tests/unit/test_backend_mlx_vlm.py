@@ -6,7 +6,7 @@ import pytest
 
 from specmeter.backends.mlx_vlm import MlxVlm
 from specmeter.reading import Inconsistency, Reading, Speculation, check
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 
 TIMINGS: dict[str, Any] = {"predicted_n": 111, "peak_memory": 3.2}
 NULLS = dict.fromkeys(("draft_kind", "draft_rounds", "draft_n", "draft_n_accepted"))

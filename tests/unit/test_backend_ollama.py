@@ -6,7 +6,7 @@ import pytest
 
 from specmeter.backends.ollama import Ollama
 from specmeter.reading import Inconsistency, Reading, Speculation, check
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 from tests.examples.example import USAGE
 from tests.examples.local import EVALUATION, ollama_chat, ollama_generate
 

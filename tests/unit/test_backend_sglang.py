@@ -7,7 +7,7 @@ import pytest
 from specmeter.backends.injection import CHAT, Habits, Undo
 from specmeter.backends.sglang import Sglang
 from specmeter.reading import Inconsistency, Reading, Speculation, check
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 from tests.answers import chat, last
 from tests.examples.example import USAGE
 from tests.examples.sglang import DETAILS, META_INFO
@@ -134,9 +134,9 @@ def test_no_numbers() -> None:
 
 
 def test_usage_on_every_chunk() -> None:
-    """As with vLLM it tells how many chunks brought tokens, and no more."""
+    """The last one counts, and is no count of steps."""
     (one,) = read(running("a", 1), running("b", 9))
-    assert (one.bursts, one.target_steps) == (2, None)
+    assert (one.generated, one.target_steps) == (9, None)
 
 
 SWITCH = {"return_spec_tokens_details": True}

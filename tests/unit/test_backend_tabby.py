@@ -6,7 +6,7 @@ import pytest
 
 from specmeter.backends.tabby import Tabby
 from specmeter.reading import Inconsistency, Reading, Speculation, check
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 from tests.answers import chat
 from tests.examples.timings import TABBY_USAGE
 

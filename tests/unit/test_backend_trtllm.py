@@ -6,7 +6,7 @@ import pytest
 
 from specmeter.backends.trtllm import TrtLlm
 from specmeter.reading import Reading, Speculation, check
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 from tests.answers import chat, chunk, finish, last
 from tests.examples.example import USAGE
 from tests.examples.others import TRT_SPECULATIVE

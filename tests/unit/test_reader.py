@@ -12,27 +12,21 @@ from hypothesis import strategies as st
 from specmeter.backends import by_name
 from specmeter.reader import Outcome, read
 from specmeter.reading import Clock, Speculation
-from specmeter.transcript import Transcript, Unread
+from specmeter.unread import Unread
+from tests.answers import copied
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 STREAMS = sorted(CAPTURES.rglob("*stream*.body"))
 BODIES = sorted(set(CAPTURES.rglob("*.body")) - set(STREAMS))
 
 
-def transcript(*pieces: bytes, streamed: bool, limit: int = 1 << 20) -> Transcript:
-    copy = Transcript(streamed=streamed, limit=limit)
-    for second, piece in enumerate(pieces):
-        copy.append(piece, float(second))
-    return copy
-
-
 def read_stream(*pieces: bytes, limit: int = 1 << 20) -> Outcome:
-    return read(transcript(*pieces, streamed=True, limit=limit))
+    return read(copied("events", *pieces, limit=limit))
 
 
 def read_body(body: Any, limit: int = 1 << 20) -> Outcome:
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
-    return read(transcript(raw, streamed=False, limit=limit))
+    return read(copied("body", raw, limit=limit))
 
 
 def test_the_captures_are_there() -> None:
@@ -77,7 +71,7 @@ def test_damage_anywhere_is_survived(path: Path, at: int, damage: bytes) -> None
     at = min(at, len(raw))
     raw[at : at + len(damage)] = damage
     streamed = path in STREAMS
-    outcome = read(transcript(bytes(raw), streamed=streamed))
+    outcome = read(copied("events" if streamed else "body", bytes(raw)))
     assert outcome.readings or outcome.unread
     for one in outcome.readings:
         assert one.target_steps is None or one.target_steps >= 1
@@ -150,7 +144,7 @@ def test_a_body_that_is_no_json(body: bytes) -> None:
 def test_an_answer_that_broke_off_is_cut_short() -> None:
     """What came before the break is not taken for the whole."""
     stream = b'data: {"timings":{"predicted_n":5}}\n\n'
-    outcome = read(transcript(stream, streamed=True), complete=False)
+    outcome = read(copied("events", stream), complete=False)
     assert outcome.unread == (Unread.CUT_SHORT,)
     assert outcome.readings == ()
 
@@ -158,7 +152,7 @@ def test_an_answer_that_broke_off_is_cut_short() -> None:
 def test_a_server_that_was_replaced_is_recognised() -> None:
     """What an answer tells of the server counts more than what is remembered."""
     raw = (CAPTURES / "llama_cpp" / "ngram-mod" / "chat.body").read_bytes()
-    outcome = read(transcript(raw, streamed=False), remembered=by_name("vllm"))
+    outcome = read(copied("body", raw), remembered=by_name("vllm"))
     assert outcome.backend.name == "llama_cpp"
     assert outcome.readings[0].drafted == 98
 
@@ -166,7 +160,7 @@ def test_a_server_that_was_replaced_is_recognised() -> None:
 def test_a_configured_kind_is_not_doubted() -> None:
     """Who says that the server is vLLM gets it read as vLLM."""
     raw = (CAPTURES / "llama_cpp" / "ngram-mod" / "chat.body").read_bytes()
-    outcome = read(transcript(raw, streamed=False), configured=by_name("vllm"))
+    outcome = read(copied("body", raw), configured=by_name("vllm"))
     assert outcome.readings[0].speculation is Speculation.NOT_REPORTED
 
 

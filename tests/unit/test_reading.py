@@ -104,22 +104,6 @@ class TestStepsOfTheServer:
         assert (one.steps, one.target_steps, one.inconsistencies) == (None, None, ())
 
 
-class TestBursts:
-    """In how many pieces a stream brought its tokens."""
-
-    def test_they_bound_the_output_per_step(self) -> None:
-        """They are never taken for steps."""
-        one = check(RawNumbers(generated=129, bursts=43))
-        assert one.output_per_burst == 3.0
-        assert (one.target_steps, one.output_per_step) == (None, None)
-
-    @pytest.mark.parametrize("bursts", [0, 130, None])
-    def test_they_cannot_be(self, bursts: int | None) -> None:
-        """None, or more than tokens: unknown."""
-        one = check(RawNumbers(generated=129, bursts=bursts))
-        assert (one.bursts, one.output_per_burst) == (None, None)
-
-
 class TestStates:
     """Three states of a completion."""
 
@@ -246,7 +230,7 @@ class TestImpossibleNumbers:
 
 NAMES = (
     *("generated", "prompt", "cached_prompt", "drafted", "accepted", "rounds"),
-    *("accepted_per_position", "steps", "bursts", "decode_milliseconds"),
+    *("accepted_per_position", "steps", "decode_milliseconds"),
 )
 
 
@@ -261,8 +245,6 @@ def test_whatever_a_server_sends_the_reading_is_possible(sent: dict[str, Any]) -
         assert one.target_steps >= 1
         assert one.output_per_step is not None
         assert one.output_per_step >= 1
-    if one.output_per_burst is not None:
-        assert one.output_per_burst >= 1
     numbers = (one.generated, one.prompt, one.cached_prompt, one.rounds, one.decode_seconds)
     assert all(number >= 0 for number in numbers if number is not None)
     assert all(count >= 0 for count in one.accepted_per_position or ())

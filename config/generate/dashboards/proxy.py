@@ -215,7 +215,7 @@ def _trust(thresholds: Thresholds) -> tuple[Panel, ...]:
             title="Completions that could not be read, by reason (completions / second)",
             description=(
                 "no_numbers: the server told nothing; see what it needs in the README. too_large: "
-                "raise tail_bytes or body_bytes. cut_short, error_event: the server broke off. "
+                "raise event_bytes or body_bytes. cut_short, error_event: the server broke off. "
                 "reader_failed: a fault of specmeter; its log has it. not_handed_over: its main "
                 "process does not keep up with its workers."
             ),
@@ -267,7 +267,7 @@ def _process() -> tuple[Panel, ...]:
             kind="timeseries",
             title="Memory (resident bytes)",
             description=(
-                "Grows with requests under way: up to tail_bytes for each stream, body_bytes for "
+                "Grows with requests under way: some 40 kB for each stream, body_bytes at most for "
                 "each other answer. If it grows without them, that is a fault to report."
             ),
             unit="bytes",

@@ -28,7 +28,7 @@ _MISSED = {
     "silent": "the server was silent for longer than idle_seconds",
     "client_left": "the client left before the numbers came (for llama.cpp, meter_cancelled = true "
     "reads what came until then)",
-    "too_large": "larger than what is copied (tail_bytes, body_bytes)",
+    "too_large": "larger than what is read (event_bytes, body_bytes)",
     "compressed": "the server compressed its answer although it was asked not to",
     "not_json": "the answer is no JSON",
     "no_numbers": "the answer has neither token counts nor timings",

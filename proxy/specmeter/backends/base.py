@@ -9,7 +9,7 @@ import msgspec
 
 from specmeter.backends.injection import Injection
 from specmeter.reading import RawNumbers
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 
 Message = dict[str, Any]
 """One JSON object of a response: the body, or the data of one event."""

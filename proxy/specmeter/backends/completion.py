@@ -8,9 +8,9 @@ from typing import Any
 from specmeter.backends.base import Extract, Message
 from specmeter.backends.choices import choice_count
 from specmeter.backends.counts import NOTHING_KNOWN, Drafts, together
-from specmeter.backends.usage import Usage, count_bursts, find_usage
+from specmeter.backends.usage import Usage, find_usage
 from specmeter.reading import RawNumbers
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 
 
 def read_completion(
@@ -36,7 +36,6 @@ def read_completion(
     numbers = read_output(
         usage or Usage(),
         drafting,
-        bursts=count_bursts(messages),
         decode_milliseconds=decode_milliseconds,
         sequences=sequences,
     )

@@ -25,7 +25,7 @@ from specmeter.backends.injection import (
 from specmeter.backends.timings import Timings, last_timings, read_timings
 from specmeter.backends.usage import find_usage
 from specmeter.reading import RawNumbers
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 
 
 class LlamaCppInjection:

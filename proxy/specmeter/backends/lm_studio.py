@@ -18,7 +18,7 @@ from specmeter.backends.choices import choice_count
 from specmeter.backends.completion import read_output
 from specmeter.backends.counts import NOTHING_KNOWN, Drafts, scaled, total
 from specmeter.backends.usage import Usage, find_usage, last_usage_object
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 
 _TOTAL = "total_draft_tokens_count"
 _ACCEPTED = "accepted_draft_tokens_count"

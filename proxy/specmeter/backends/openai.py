@@ -8,7 +8,7 @@ from specmeter.backends.base import Extract, Message
 from specmeter.backends.choices import choice_count
 from specmeter.backends.usage import find_usage
 from specmeter.reading import RawNumbers
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 
 
 class OpenAI:

@@ -15,7 +15,7 @@ from specmeter.backends.counts import scaled, total
 from specmeter.backends.llama_cpp import LlamaCpp
 from specmeter.backends.usage import find_usage, last_usage_object
 from specmeter.reading import RawNumbers
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 
 
 class Tabby(LlamaCpp):

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from specmeter.backends.choices import each_choice
 from specmeter.backends.counts import total
 
 
@@ -34,26 +33,6 @@ def find_usage(messages: Iterable[dict[str, Any]]) -> Usage | None:
         if usage is not None:
             found = _merge(_read(usage), found)
     return found
-
-
-def count_bursts(messages: Iterable[dict[str, Any]]) -> int | None:
-    """Return in how many pieces a stream brought its tokens.
-
-    Tells where each piece says how many tokens there are so far (`continuous_usage_stats`), and
-    `None` elsewhere, or where several outputs mix.
-    """
-    bursts = before = 0
-    for message in messages:
-        indices = [index for index, _ in each_choice(message)]
-        usage = message.get("usage")
-        if not indices or not isinstance(usage, dict):
-            continue
-        so_far = usage.get("completion_tokens")
-        if indices != [0] or type(so_far) is not int:
-            return None
-        bursts += so_far > before
-        before = max(before, so_far)
-    return bursts if bursts > 1 else None
 
 
 def last_usage_object(messages: Sequence[dict[str, Any]]) -> dict[str, Any] | None:

@@ -34,7 +34,7 @@ class Settings(Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
         log_level: the least that is logged, one of LOG_LEVELS.
         log_format: one of LOG_FORMATS.
         position_limit: the most values of the `position` label.
-        tail_bytes: how much of a stream's end is kept for reading.
+        event_bytes: the largest event of a stream that is read.
         body_bytes: the largest body, not streamed, that is read.
         probe_seconds: how often an upstream's /v1/models is asked.
         state_file: path of the file that keeps what was learned about plain speed across restarts;
@@ -56,7 +56,7 @@ class Settings(Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
     log_level: Annotated[str, rules.choice(LOG_LEVELS)] = "info"
     log_format: Annotated[str, rules.choice(LOG_FORMATS)] = "text"
     position_limit: Annotated[int, rules.whole(1, 64)] = 16
-    tail_bytes: Annotated[int, rules.whole(1024, 1024 * _MIB)] = _MIB
+    event_bytes: Annotated[int, rules.whole(1024, 1024 * _MIB)] = _MIB
     body_bytes: Annotated[int, rules.whole(1024, 1024 * _MIB)] = 8 * _MIB
     probe_seconds: Annotated[float, rules.seconds(0.01, _DAY)] = 15.0
     state_file: Annotated[str, rules.text] = ""

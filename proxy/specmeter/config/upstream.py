@@ -28,7 +28,8 @@ class Upstream(Checked, frozen=True, forbid_unknown_fields=True, kw_only=True):
         inject: whether numbers may be asked for that are taken out of the answer again.
         meter_cancelled: whether llama.cpp's streams are asked for timings on every chunk, so that
             a stream its client leaves is metered up to there.
-        continuous_usage: whether its streams are also asked for usage on every chunk.
+        continuous_usage: whether its streams are asked for usage on every chunk, so that a stream
+            its client leaves is counted up to there.
         log: path of the server's log, which completes what its answers do not say; empty for none.
         scrape: whether its own metrics page is read and shown as `specmeter_upstream_…`.
         plain: name of another upstream with the same model and without speculation, which is

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from specmeter.gateway.failures import Reason
-from specmeter.transcript import Transcript, Unread
+from specmeter.transcript import Transcript
+from specmeter.unread import Unread
 
 CLIENT_LEFT_CODE = 499
 """The `code` of a request whose client left before there was an answer, as nginx has it."""
@@ -54,7 +55,7 @@ class Exchange:
     """When the head of the answer was on its way to the client."""
     ended_at: float = 0.0
     transcript: Transcript | None = None
-    """The copy of an answer that is to be read."""
+    """What of an answer is to be read."""
     in_flight: float | None = None
     """Completions that the upstream worked on at the same time, this one included: their mean."""
     held_out_of: str = ""

@@ -55,7 +55,7 @@ class Front:
         self.gateway = Gateway(
             loop,
             upstreams,
-            Limits(tail_bytes=settings.tail_bytes, body_bytes=settings.body_bytes),
+            Limits(event_bytes=settings.event_bytes, body_bytes=settings.body_bytes),
             on_exchange,
             ask_models_again,
             plain=plain,

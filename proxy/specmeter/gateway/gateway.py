@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import orjson
 
+from specmeter.fault import Fault
 from specmeter.gateway.answers import RefusedError, own_answer
 from specmeter.gateway.comparisons import MOST_REPLAYED_BYTES, Comparisons
 from specmeter.gateway.endpoints import MODELS, OTHER
@@ -323,9 +323,7 @@ class Gateway:
         return self._own(call, failure.status, body, failure.reason)
 
     def _blame_ourselves(self, call: Call, error: Exception) -> bool:
-        # Not the error's text: it may hold a piece of what was sent.
-        where = "".join(traceback.format_tb(error.__traceback__))
-        _log.error("cannot answer a request: %s\n%s", type(error).__name__, where)
+        _log.error("cannot answer a request: %s", Fault.of(error))
         call.exchange.ending = Ending.COMPLETE
         if call.exchange.answered_at is not None:
             call.exchange.code = 500

@@ -273,6 +273,8 @@ class CloseBody:
 class ChunkedBody:
     """A body in chunks: finds its end, and the payload between the framing."""
 
+    __slots__ = ("_in_trailer", "_is_between", "_left", "_line", "ended")
+
     def __init__(self) -> None:
         self._left = 0
         """Bytes of the current chunk still to come, its CRLF included."""

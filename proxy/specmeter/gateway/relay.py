@@ -18,7 +18,8 @@ from specmeter.gateway.failures import UpstreamError
 from specmeter.gateway.http1 import Framing, Head
 from specmeter.gateway.request import AS_CAME
 from specmeter.gateway.stream_filter import Filter, StreamFilter
-from specmeter.transcript import Transcript, Unread
+from specmeter.transcript import BodyTranscript, StreamTranscript
+from specmeter.unread import Unread
 
 HOLDOUT_HEADER = b"x-specmeter-holdout"
 """Tells a client that the plain upstream answered instead, and which one that is."""
@@ -39,9 +40,9 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of an answer is copied for reading, in bytes."""
+    """The largest event, and the largest body that is no stream, that are read, in bytes."""
 
-    tail_bytes: int
+    event_bytes: int
     body_bytes: int
 
 
@@ -73,7 +74,7 @@ class Relay:
         self._undo = undo
         self._filter: Filter | None = None
         self._loop = connection.loop
-        self._transcript: Transcript | None = None
+        self._transcript: BodyTranscript | StreamTranscript | None = None
         self._as_sent = True
         """Whether the upstream's own framing goes to the client."""
         self._rechunk = False
@@ -153,11 +154,14 @@ class Relay:
             return
         limits = self._limits
         if head.is_event_stream or head.content_type.startswith(JSON_LINES):
-            framing = sse if head.is_event_stream else ndjson
-            copy = Transcript(streamed=True, limit=limits.tail_bytes, framing=framing)
+            self._transcript = StreamTranscript(
+                limits.event_bytes,
+                sse if head.is_event_stream else ndjson,
+                keeps_everything=exchange.replayable is not None,
+            )
         else:
-            copy = Transcript(streamed=False, limit=limits.body_bytes)
-        exchange.transcript = self._transcript = copy
+            self._transcript = BodyTranscript(limits.body_bytes)
+        exchange.transcript = self._transcript
         if self._undo is None:
             return
         if head.is_event_stream:

@@ -11,7 +11,7 @@ from specmeter.meter.completion import Completion, Source
 from specmeter.meter.series import Labels, counter_in, histogram_in
 from specmeter.meter.totals import NO_BASELINE, Totals
 from specmeter.reading import MIN_DECODE_TOKENS, Inconsistency, Speculation
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 
 EXPECTED_CODES = (200, 400, 401, 404, 429, 499, 500, 502, 503, 504)
 """Statuses whose series exist from the start, so that the first one is seen by `rate()`."""

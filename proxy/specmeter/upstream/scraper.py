@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import traceback
 from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry
 
+from specmeter.fault import Fault
 from specmeter.meter import families
 from specmeter.meter.scraped import Scraped, ScrapedCollector
 from specmeter.meter.series import Counter
@@ -158,10 +158,7 @@ class Scraper:
     def _fail(self, upstream: Upstream, error: Exception) -> None:
         self._failures.add((upstream.name, ScrapeFailure.SCRAPER_FAILED))
         self._scraped[upstream].forget_running()
-        # Not the error's text: it may hold a piece of the page.
-        where = "".join(traceback.format_tb(error.__traceback__))
-        name = type(error).__name__
-        _log.error("cannot read the metrics of %s: %s\n%s", upstream.name, name, where)
+        _log.error("cannot read the metrics of %s: %s", upstream.name, Fault.of(error))
 
     def _tell(self, upstream: Upstream, wrong: str) -> None:
         """Tell the log what is wrong, once; and once that nothing is."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import traceback
 from collections.abc import Callable
 from typing import Generic, TypeVar, cast
 
 import msgspec
 
+from specmeter.fault import Fault
 from specmeter.workers.messages import Message
 
 T = TypeVar("T")
@@ -77,9 +77,7 @@ class Channel(asyncio.Protocol, Generic[T]):
         try:
             self.on_message(self._decode(data))
         except Exception as error:  # noqa: BLE001 - one message must not cost the others
-            # Not the error's text: it may hold a piece of what was sent.
-            where = "".join(traceback.format_tb(error.__traceback__))
-            _log.error("cannot take a message: %s\n%s", type(error).__name__, where)
+            _log.error("cannot take a message: %s", Fault.of(error))
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         """Tell that nothing more comes."""

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import msgspec
 
-from specmeter import ndjson, sse
+from specmeter.fault import Fault
 from specmeter.gateway.exchange import Ending, Exchange, Replayable
 from specmeter.gateway.failures import Reason
 from specmeter.gateway.request import AS_CAME
-from specmeter.transcript import ARRIVALS, HEAD_BYTES, Transcript, Unread
-
-Arrivals = list[tuple[int, float]]
-
-
-class Copied(msgspec.Struct, array_like=True, frozen=True):
-    """A transcript to which nothing more comes."""
-
-    streamed: bool
-    limit: int
-    is_json_lines: bool
-    total: int
-    head: bytes
-    """Empty if the tail has it."""
-    tail: bytes
-    first_arrivals: Arrivals
-    last_arrivals: Arrivals
+from specmeter.transcript import Copied
+from specmeter.unread import Unread
 
 
 class Ended(msgspec.Struct, array_like=True, frozen=True):
@@ -45,7 +28,7 @@ class Ended(msgspec.Struct, array_like=True, frozen=True):
     answered_at: float | None
     forwarded_at: float | None
     ended_at: float
-    transcript: Copied | None
+    answer: Copied | Fault | None
     in_flight: float | None
     held_out_of: str
     asked_model: str | None
@@ -70,7 +53,7 @@ def packed(exchange: Exchange) -> Ended:
         answered_at=exchange.answered_at,
         forwarded_at=exchange.forwarded_at,
         ended_at=exchange.ended_at,
-        transcript=None if transcript is None else _copied(transcript),
+        answer=None if transcript is None else transcript.copied(),
         in_flight=exchange.in_flight,
         held_out_of=exchange.held_out_of,
         asked_model=exchange.asked_model,
@@ -81,7 +64,7 @@ def packed(exchange: Exchange) -> Ended:
 
 def unpacked(ended: Ended) -> Exchange:
     """Return the exchange that was sent."""
-    transcript, kept = ended.transcript, ended.replayable
+    kept = ended.replayable
     return Exchange(
         endpoint=ended.endpoint,
         completion=ended.completion,
@@ -96,39 +79,10 @@ def unpacked(ended: Ended) -> Exchange:
         answered_at=ended.answered_at,
         forwarded_at=ended.forwarded_at,
         ended_at=ended.ended_at,
-        transcript=None if transcript is None else _restored(transcript),
+        transcript=ended.answer,
         in_flight=ended.in_flight,
         held_out_of=ended.held_out_of,
         asked_model=ended.asked_model,
         replayable=None if kept is None else Replayable(kept[0].decode(*AS_CAME), kept[1]),
         unread=ended.unread,
-    )
-
-
-def _copied(transcript: Transcript) -> Copied:
-    is_whole = not transcript.truncated
-    return Copied(
-        streamed=transcript.streamed,
-        limit=transcript.limit,
-        is_json_lines=transcript.framing is ndjson,
-        total=transcript.total,
-        head=b"" if is_whole else bytes(transcript.head),
-        tail=bytes(transcript.tail),
-        first_arrivals=transcript.first_arrivals,
-        last_arrivals=list(transcript.last_arrivals),
-    )
-
-
-def _restored(copied: Copied) -> Transcript:
-    is_whole = len(copied.tail) == copied.total
-    head = copied.tail[:HEAD_BYTES] if is_whole and copied.streamed else copied.head
-    return Transcript(
-        streamed=copied.streamed,
-        limit=copied.limit,
-        framing=ndjson if copied.is_json_lines else sse,
-        total=copied.total,
-        head=bytearray(head),
-        tail=bytearray(copied.tail),
-        first_arrivals=copied.first_arrivals,
-        last_arrivals=deque(copied.last_arrivals, maxlen=ARRIVALS),
     )

@@ -22,7 +22,7 @@ from specmeter.gateway.front import Front
 from specmeter.keys import Keys
 from specmeter.proofs import Proofs, holdouts_of
 from specmeter.shadow.request import can_be_replayed
-from specmeter.transcript import Unread
+from specmeter.unread import Unread
 from specmeter.upstream.shared_load import SharedLoads
 from specmeter.upstream.upstreams import Upstream, Upstreams
 from specmeter.workers import messages
