@@ -1,5 +1,7 @@
 """How many events per second one core takes: the load is raised until the proxy gives way."""
 
+from collections.abc import Iterator
+
 from tests.benchmarks.errors import BenchmarkError
 from tests.benchmarks.suite.lab import Lab, Visit
 from tests.benchmarks.suite.results import BASE, DIRECT, Measure, Section
@@ -33,25 +35,34 @@ def measure(lab: Lab) -> Section:
     )
     for repeat, way in lab.rounds((DIRECT, BASE, "haproxy", "specmeter")):
         with section.trying(way), lab.visit(way) as visit:
-            load = _FIRST
-            while load <= _MOST:
-                lab.tell(f"limit: {way}, {load:.0f} events/s")
-                cores = _cores(visit, load)
-                if cores is None:
-                    break
+            for load, cores in kept_up_with(lab, visit, STREAMS):
                 section.add(LIMIT, way, repeat, load)
                 if way != DIRECT:
                     section.add(BUSY, way, repeat, cores)
-                load *= _STEP
     return section
 
 
-def _cores(visit: Visit, load: float) -> float | None:
+def kept_up_with(lab: Lab, visit: Visit, streams: int) -> Iterator[tuple[float, float]]:
+    """Raise the load until it is too much; yield each before, and the cores used then.
+
+    Loads are events per second over all streams.
+    """
+    load = _FIRST
+    while load <= _MOST:
+        lab.tell(f"limit: {visit.way}, {load:.0f} events/s")
+        cores = _cores(visit, streams, load)
+        if cores is None:
+            return
+        yield load, cores
+        load *= _STEP
+
+
+def _cores(visit: Visit, streams: int, load: float) -> float | None:
     """The cores that the proxy used; None if it could not keep up."""
-    rate = load / STREAMS
+    rate = load / streams
     try:
         found = visit.load(
-            "streams", Shape(rate=rate), streams=STREAMS, rate=rate, seconds=_SECONDS
+            "streams", Shape(rate=rate), streams=streams, rate=rate, seconds=_SECONDS
         )
     except BenchmarkError:
         return None
