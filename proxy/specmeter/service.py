@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import logging
-import os
 import signal
-import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +27,7 @@ from specmeter.gateway.server import ClientPatience
 from specmeter.history.history import History
 from specmeter.keys import Keys
 from specmeter.learning import Learning
+from specmeter.listening import told_plainly
 from specmeter.meter import families
 from specmeter.meter.meter import Meter
 from specmeter.meter.plain_meter import PlainMeter
@@ -208,7 +206,7 @@ class Service:
                 self._meter.expect_baseline(upstream.name, model, given)
 
     async def _listen(self, address: Address) -> str:
-        with _told_plainly("listen", address):
+        with told_plainly("listen", address):
             port = await self._front.listen(address)
         return _url(address, port)
 
@@ -224,7 +222,7 @@ class Service:
             shutdown_timeout=1.0,
         )
         await self._admin.setup()
-        with _told_plainly("admin", address):
+        with told_plainly("admin", address):
             await web.TCPSite(self._admin, address.host, address.port).start()
         return _url(address, self._admin.addresses[0][1])
 
@@ -239,24 +237,6 @@ def _shared_loads(settings: Settings) -> SharedLoads | None:
             "write 1"
         )
     return SharedLoads(len(settings.upstream), settings.workers + 1)
-
-
-@contextlib.contextmanager
-def _told_plainly(key: str, address: Address) -> Iterator[None]:
-    try:
-        yield
-    except (socket.gaierror, UnicodeError) as error:  # the latter: what no name can look like
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise StartupError(
-            f"{key}: cannot listen on {address}: its name cannot be found: {reason}. "
-            f"Name an address of this machine, such as 127.0.0.1, with --{key} HOST:PORT"
-        ) from None
-    except OSError as error:
-        reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
-        raise StartupError(
-            f"{key}: cannot listen on {address}: {reason}. "
-            f"Stop what uses it, or choose another with --{key} HOST:PORT"
-        ) from None
 
 
 def _url(address: Address, port: int) -> str:

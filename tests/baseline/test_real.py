@@ -6,7 +6,7 @@ import pytest
 
 from specmeter.demo.llama_server import LlamaServer
 from specmeter.speedup.measured import MeasuredBaseline
-from specmeter.speedup.strata import Place
+from specmeter.speedup.strata import Conditions
 from specmeter.speedup.table_file import load_table
 from tests.command import names, run
 
@@ -27,7 +27,7 @@ async def test_a_plain_server_is_measured(plain_llama: LlamaServer, tmp_path: Pa
     for wanted in (96, 256):
         met = [point for point in table.points if abs(point.context - wanted) < wanted / 5]
         assert sorted(point.in_flight for point in met) == [1, 2]
-    known = MeasuredBaseline(table).plain_speed(Place.of(200, 1), 64, table.measured_at)
+    known = MeasuredBaseline(table).plain_speed(Conditions.of(200, 1), 64, table.measured_at)
     assert 0.001 < known.seconds_per_token < 1
 
 

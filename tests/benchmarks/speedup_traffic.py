@@ -10,7 +10,7 @@ from specmeter.speedup.choice import Baselines
 from specmeter.speedup.fixed import FixedBaseline
 from specmeter.speedup.interval import Sums
 from specmeter.speedup.measured import MeasuredBaseline
-from specmeter.speedup.strata import Place
+from specmeter.speedup.strata import Conditions
 from specmeter.speedup.table import Repeat, Table, points_of
 from tests.benchmarks.speedup_machine import DAY, HOUR, Drift, noise
 from tests.benchmarks.speedup_world import LOADS, Request, Servers
@@ -98,7 +98,7 @@ class World:
                 break
             self._learn_plain(request)
         spent = self.servers.spent_seconds(request, draw) * self._slowness()
-        found = self._baselines.plain_speed(_place(request), request.tokens, self.at, _ORIGIN)
+        found = self._baselines.plain_speed(_conditions(request), request.tokens, self.at, _ORIGIN)
         if source is Source.SHADOW and draw.random() < self._traffic.share:
             self._learn_plain(request)
         elif source is Source.UNDRAFTED and not request.acceptance:
@@ -124,7 +124,7 @@ class World:
         self._learn(request, self.servers.plain_seconds(request) * self._slowness())
 
     def _learn(self, request: Request, seconds: float) -> None:
-        sample = Sample(_place(request).stratum, seconds, request.tokens, self.at)
+        sample = Sample(_conditions(request).stratum, seconds, request.tokens, self.at)
         self._baselines.learn(self._source, sample, _ORIGIN)
 
     def _give(self, at: float) -> None:
@@ -145,7 +145,7 @@ class World:
         baseline = MeasuredBaseline(Table(points_of(cells), max(at, 0.0)))
         for _ in range(self._traffic.seen):
             request = self.servers.request(self._draw, self._draw.choice(LOADS))
-            baseline.plain_speed(_place(request), request.tokens, at)
+            baseline.plain_speed(_conditions(request), request.tokens, at)
         return baseline
 
     def _repeat(self, context: float, load: int, at: float) -> Repeat:
@@ -154,5 +154,5 @@ class World:
         return Repeat(seconds * self._drift(at) * noise(self._draw), 255)
 
 
-def _place(request: Request) -> Place:
-    return Place.of(request.context, request.in_flight)
+def _conditions(request: Request) -> Conditions:
+    return Conditions.of(request.context, request.in_flight)

@@ -99,6 +99,22 @@ async def test_name_that_nobody_knows(
     assert "Traceback" not in command.log
 
 
+@pytest.mark.parametrize("flag", ["listen", "admin"])
+@pytest.mark.parametrize("workers", ["1", "2"])
+async def test_an_address_of_another_machine(
+    upstream: ScriptedUpstream, flag: str, workers: str
+) -> None:
+    """There is nothing to stop: it says which addresses there are."""
+    where = "192.0.2.1:0"  # of the documentation's own network (RFC 5737)
+    async with serving(upstream.url, f"--{flag}", where, "--workers", workers) as command:
+        assert await command.end() == 1
+    said = f"{flag}: cannot listen on {where}: cannot assign requested address. Name an address of"
+    assert said in command.log
+    assert f"--{flag} HOST:PORT" in command.log
+    assert "Stop what uses it" not in command.log
+    assert "Traceback" not in command.log
+
+
 async def test_server_that_is_not_there_yet() -> None:
     """It starts without the server, says so, and serves once the server is there."""
     with socket.create_server(("127.0.0.1", 0)) as nobody:

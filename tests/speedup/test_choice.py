@@ -6,22 +6,22 @@ from specmeter.speedup.baseline import Origin, PlainSpeed, Sample, Source
 from specmeter.speedup.choice import Baselines
 from specmeter.speedup.fixed import FixedBaseline
 from specmeter.speedup.measured import MeasuredBaseline
-from specmeter.speedup.strata import Place
+from specmeter.speedup.strata import Conditions
 from specmeter.speedup.table import Point, Table
 
-PLACE = Place.of(300, 1)
-ELSEWHERE = Place.of(50_000, 16)
+USUAL = Conditions.of(300, 1)
+OTHERS = Conditions.of(50_000, 16)
 B1, B2 = Origin("b9001-abcdef1"), Origin("b9002-abcdef2")
 TABLE = Table((Point(300, 1, 0.02, 0.01), Point(9000, 1, 0.03, 0.01)), 0.0, "b9001-abcdef1")
 
 
 def learn(baselines: Baselines, source: Source, per_token: float, origin: Origin = B1) -> None:
     for i in range(20):
-        baselines.learn(source, Sample(PLACE.stratum, 100 * per_token, 100, i * 60.0), origin)
+        baselines.learn(source, Sample(USUAL.stratum, 100 * per_token, 100, i * 60.0), origin)
 
 
-def ask(baselines: Baselines, now: Origin = B1, place: Place = PLACE) -> PlainSpeed:
-    found = baselines.plain_speed(place, 100, 1200.0, now)
+def ask(baselines: Baselines, now: Origin = B1, conditions: Conditions = USUAL) -> PlainSpeed:
+    found = baselines.plain_speed(conditions, 100, 1200.0, now)
     assert found is not None
     return found
 
@@ -41,7 +41,7 @@ def all_sources() -> Baselines:
 
 def test_no_source_no_speed() -> None:
     """Without a baseline nothing is made up."""
-    assert Baselines().plain_speed(PLACE, 100, 0.0, B1) is None
+    assert Baselines().plain_speed(USUAL, 100, 0.0, B1) is None
 
 
 def test_best_source_first(all_sources: Baselines) -> None:
@@ -77,7 +77,7 @@ def test_completions_without_drafts_are_no_baseline_where_nothing_is_drafted() -
     """They are learned from, and serve once something is."""
     baselines = Baselines()
     learn(baselines, Source.UNDRAFTED, 0.01)
-    assert baselines.plain_speed(PLACE, 100, 1200.0, B1) is None
+    assert baselines.plain_speed(USUAL, 100, 1200.0, B1) is None
     assert baselines.states(1200.0, B1) == ()
     baselines.drafts = True
     assert ask(baselines).source is Source.UNDRAFTED
@@ -85,7 +85,7 @@ def test_completions_without_drafts_are_no_baseline_where_nothing_is_drafted() -
 
 def test_a_coarser_stratum_comes_before_a_weaker_source(all_sources: Baselines) -> None:
     """The holdout has seen no such context or load, and still serves, with its doubt."""
-    found = ask(all_sources, place=ELSEWHERE)
+    found = ask(all_sources, conditions=OTHERS)
     assert found.source is Source.HOLDOUT
     assert found.relative_error > 0.1
 
@@ -95,7 +95,7 @@ def test_a_source_with_too_few_samples_has_no_data() -> None:
     baselines = Baselines()
     baselines.give(MeasuredBaseline(TABLE), B1)
     for i in range(4):
-        baselines.learn(Source.HOLDOUT, Sample(PLACE.stratum, 1.0, 100, i * 60.0), B1)
+        baselines.learn(Source.HOLDOUT, Sample(USUAL.stratum, 1.0, 100, i * 60.0), B1)
     assert ask(baselines).source is Source.MEASURED
 
 
@@ -131,7 +131,7 @@ def test_a_build_that_becomes_known_changes_nothing() -> None:
     """The first samples did not say: they are kept, and the build is remembered."""
     baselines = Baselines()
     learn(baselines, Source.HOLDOUT, 0.010, Origin())
-    baselines.learn(Source.HOLDOUT, Sample(PLACE.stratum, 1.0, 100, 1200.0), B1)
+    baselines.learn(Source.HOLDOUT, Sample(USUAL.stratum, 1.0, 100, 1200.0), B1)
     assert ask(baselines).source is Source.HOLDOUT
     assert ask(baselines, B2).stale
 
@@ -139,4 +139,4 @@ def test_a_build_that_becomes_known_changes_nothing() -> None:
 def test_given_sources_do_not_learn() -> None:
     """Samples for a table or a number are a mistake of the caller."""
     with pytest.raises(ValueError, match="measured does not learn"):
-        Baselines().learn(Source.MEASURED, Sample(PLACE.stratum, 1.0, 100, 0.0), B1)
+        Baselines().learn(Source.MEASURED, Sample(USUAL.stratum, 1.0, 100, 0.0), B1)

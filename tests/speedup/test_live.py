@@ -7,10 +7,10 @@ import pytest
 from specmeter.speedup.baseline import PlainSpeed, Sample, Source
 from specmeter.speedup.live import LiveBaseline
 from specmeter.speedup.load_cost import USUAL_COST
-from specmeter.speedup.strata import ANY, Place, Stratum
+from specmeter.speedup.strata import ANY, Conditions, Stratum
 
-SHORT = Place.of(300, 1)
-LONG = Place.of(5000, 1)
+SHORT = Conditions.of(300, 1)
+LONG = Conditions.of(5000, 1)
 
 
 def learn(
@@ -18,7 +18,7 @@ def learn(
     per_token: float,
     count: int,
     *,
-    place: Place = SHORT,
+    conditions: Conditions = SHORT,
     start: float = 0.0,
     every: float = 60.0,
     tokens: int = 100,
@@ -26,12 +26,12 @@ def learn(
     """Give it so many samples, a minute apart; return the time of the last."""
     for i in range(count):
         at = start + i * every
-        baseline.learn(Sample(place.stratum, per_token * tokens, tokens, at))
+        baseline.learn(Sample(conditions.stratum, per_token * tokens, tokens, at))
     return at
 
 
-def ask(baseline: LiveBaseline, at: float, place: Place = SHORT) -> PlainSpeed:
-    found = baseline.plain_speed(place, 100, at)
+def ask(baseline: LiveBaseline, at: float, conditions: Conditions = SHORT) -> PlainSpeed:
+    found = baseline.plain_speed(conditions, 100, at)
     assert found is not None
     return found
 
@@ -65,7 +65,7 @@ def test_strata_are_told_apart() -> None:
     baseline = LiveBaseline(Source.HOLDOUT)
     for i in range(40):
         learn(baseline, 0.02, 1, start=120.0 * i)
-        at = learn(baseline, 0.06, 1, place=LONG, start=120.0 * i + 60)
+        at = learn(baseline, 0.06, 1, conditions=LONG, start=120.0 * i + 60)
     assert ask(baseline, at).seconds_per_token == pytest.approx(0.02)
     assert ask(baseline, at, LONG).seconds_per_token == pytest.approx(0.06)
     known = {one.stratum: one.seconds_per_token for one in baseline.strata(at)}
@@ -76,11 +76,11 @@ def test_a_coarser_stratum_stands_in_for_one_without_samples() -> None:
     """Another load of a known context takes that context, corrected by what load usually costs."""
     baseline = LiveBaseline(Source.HOLDOUT)
     at = learn(baseline, 0.02, 40)
-    found = ask(baseline, at, Place.of(300, 8))
+    found = ask(baseline, at, Conditions.of(300, 8))
     assert found.seconds_per_token == pytest.approx(0.02 * USUAL_COST.factor(3))
     assert found.stratum == Stratum("0-512", ANY)
     assert found.relative_error > 3 * USUAL_COST.error
-    everything = ask(baseline, at, Place.of(100_000, 8))
+    everything = ask(baseline, at, Conditions.of(100_000, 8))
     assert everything.stratum == Stratum(ANY, ANY)
 
 
@@ -88,10 +88,10 @@ def test_a_load_without_samples_is_doubted_by_all_that_it_is_asked_for() -> None
     """Half the traffic is of twice the load, and errors by load do not cancel out."""
     baseline = LiveBaseline(Source.HOLDOUT)
     for i in range(400):
-        at = learn(baseline, 0.02, 1, start=60.0 * i, place=(SHORT, LONG)[i % 2])
+        at = learn(baseline, 0.02, 1, start=60.0 * i, conditions=(SHORT, LONG)[i % 2])
     for _ in range(300):
-        for place in (SHORT, LONG, Place.of(300, 2), Place.of(5000, 2)):
-            found = ask(baseline, at, place)
+        for conditions in (SHORT, LONG, Conditions.of(300, 2), Conditions.of(5000, 2)):
+            found = ask(baseline, at, conditions)
     half = (USUAL_COST.factor(1) / (1 + USUAL_COST.factor(1))) * USUAL_COST.error
     assert found.relative_error == pytest.approx(half, rel=0.15)
 
@@ -101,9 +101,9 @@ def test_contexts_that_differ_make_a_poor_stand_in() -> None:
     baseline = LiveBaseline(Source.HOLDOUT)
     for i in range(40):
         learn(baseline, 0.02, 1, start=120.0 * i)
-        at = learn(baseline, 0.06, 1, place=LONG, start=120.0 * i + 60)
+        at = learn(baseline, 0.06, 1, conditions=LONG, start=120.0 * i + 60)
     (error,) = {
-        baseline.plain_speed(Place.of(100_000, 1), 10**9, at).relative_error  # type: ignore[union-attr]
+        baseline.plain_speed(Conditions.of(100_000, 1), 10**9, at).relative_error  # type: ignore[union-attr]
     }
     assert error == pytest.approx(0.5, abs=0.03)
 
@@ -113,9 +113,9 @@ def test_one_sample_of_a_stratum_beats_a_coarse_stand_in_that_is_further_off() -
     baseline = LiveBaseline(Source.HOLDOUT)
     for i in range(40):
         learn(baseline, 0.02, 1, start=120.0 * i)
-        learn(baseline, 0.06, 1, place=LONG, start=120.0 * i + 60)
-    deep = Place.of(50_000, 1)
-    learn(baseline, 0.11, 1, place=deep, start=4800)
+        learn(baseline, 0.06, 1, conditions=LONG, start=120.0 * i + 60)
+    deep = Conditions.of(50_000, 1)
+    learn(baseline, 0.11, 1, conditions=deep, start=4800)
     for i in range(16):  # shapes are worked out again after a few more
         at = learn(baseline, 0.02, 1, start=4860.0 + 60 * i)
     assert ask(baseline, at, deep).seconds_per_token == pytest.approx(0.11)
@@ -135,7 +135,7 @@ def test_what_all_strata_have_in_common_is_learned_from_all() -> None:
     baseline = LiveBaseline(Source.HOLDOUT)
     for i in range(500):
         learn(baseline, 0.02, 1, start=120.0 * i)
-        at = learn(baseline, 0.06, 1, place=LONG, start=120.0 * i + 60)
+        at = learn(baseline, 0.06, 1, conditions=LONG, start=120.0 * i + 60)
     at = learn(baseline, 0.03, 300, start=at)
     assert ask(baseline, at, LONG).seconds_per_token == pytest.approx(0.09, rel=0.1)
 
@@ -243,9 +243,9 @@ def test_samples_of_very_different_lengths_are_no_fault() -> None:
         draw = random.Random(seed)
         baseline = LiveBaseline(Source.HOLDOUT)
         for i in range(60):
-            place = draw.choice((SHORT, LONG))
+            conditions = draw.choice((SHORT, LONG))
             tokens = int(10 * 10 ** (3.3 * draw.random()))
-            baseline.learn(Sample(place.stratum, 0.02 * tokens, tokens, 60.0 * i))
+            baseline.learn(Sample(conditions.stratum, 0.02 * tokens, tokens, 60.0 * i))
             found = baseline.plain_speed(draw.choice((SHORT, LONG)), 100, 60.0 * i)
             answers.append(None if found is None else found.seconds_per_token)
     assert None in answers

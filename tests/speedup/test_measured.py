@@ -7,7 +7,7 @@ from specmeter.speedup.fixed import FixedBaseline
 from specmeter.speedup.interpolation import weights
 from specmeter.speedup.load_cost import USUAL_COST
 from specmeter.speedup.measured import MeasuredBaseline
-from specmeter.speedup.strata import ANY, Place, Stratum
+from specmeter.speedup.strata import ANY, Conditions, Stratum
 from specmeter.speedup.table import Point, Repeat, Table, points_of
 
 HOUR = 3600.0
@@ -24,7 +24,7 @@ TABLE = Table(
 
 
 def ask(context: float | None, in_flight: float | None, at: float = 1000.0) -> tuple[float, float]:
-    found = MeasuredBaseline(TABLE).plain_speed(Place.of(context, in_flight), 100, at)
+    found = MeasuredBaseline(TABLE).plain_speed(Conditions.of(context, in_flight), 100, at)
     return found.seconds_per_token, found.relative_error
 
 
@@ -40,7 +40,7 @@ def test_errors_of_neighbouring_points_are_independent() -> None:
     expected = ((1 / 3 * 0.03) ** 2 + (2 / 3 * 0.04) ** 2) ** 0.5
     baseline = MeasuredBaseline(TABLE)
     for _ in range(600):  # more than the little that it takes for granted
-        found = baseline.plain_speed(Place.of(600, 1), 100, 1000.0)
+        found = baseline.plain_speed(Conditions.of(600, 1), 100, 1000.0)
     assert found.relative_error == pytest.approx(expected, rel=0.01)
 
 
@@ -72,7 +72,7 @@ def test_a_table_widens_with_age() -> None:
 def test_one_point_has_to_do_for_everything() -> None:
     """It is used for every context, with 10 % of doubt."""
     baseline = MeasuredBaseline(Table((Point(100, 1, 0.01, 0.0),), 0.0))
-    found = baseline.plain_speed(Place.of(5000, 1), 100, 0.0)
+    found = baseline.plain_speed(Conditions.of(5000, 1), 100, 0.0)
     assert found.seconds_per_token == 0.01
     assert found.relative_error == pytest.approx(0.1)
     assert found.source is Source.MEASURED
@@ -81,7 +81,7 @@ def test_one_point_has_to_do_for_everything() -> None:
 def test_one_load_says_little_of_others() -> None:
     """Four in flight are two doublings more: the usual for these, and as much doubt."""
     points = (Point(100, 1, 0.01, 0.0), Point(1100, 1, 0.01, 0.0))
-    found = MeasuredBaseline(Table(points, 0.0)).plain_speed(Place.of(600, 4), 100, 0.0)
+    found = MeasuredBaseline(Table(points, 0.0)).plain_speed(Conditions.of(600, 4), 100, 0.0)
     assert found.seconds_per_token == pytest.approx(0.01 * USUAL_COST.factor(2))
     assert found.relative_error == pytest.approx(2 * USUAL_COST.error)
 
@@ -89,21 +89,21 @@ def test_one_load_says_little_of_others() -> None:
 def test_what_others_in_flight_have_in_the_cache_counts() -> None:
     """After short ones, a long one in the company of three is looked up where all four are."""
     baseline = MeasuredBaseline(TABLE)
-    first = baseline.plain_speed(Place.of(1100, 4), 100, 1000.0)
+    first = baseline.plain_speed(Conditions.of(1100, 4), 100, 1000.0)
     assert first.seconds_per_token == pytest.approx(0.030)
     assert first.relative_error > 0.1
     for _ in range(5000):
-        baseline.plain_speed(Place.of(100, 1), 100, 1000.0)
-    found = baseline.plain_speed(Place.of(1100, 4), 100, 1000.0)
+        baseline.plain_speed(Conditions.of(100, 1), 100, 1000.0)
+    found = baseline.plain_speed(Conditions.of(1100, 4), 100, 1000.0)
     assert found.seconds_per_token == pytest.approx(0.020 + 0.010 / 4, rel=0.01)
     assert found.relative_error == pytest.approx(0.03)
-    assert baseline.plain_speed(Place.of(1100, 1), 100, 1000.0).seconds_per_token == 0.020
+    assert baseline.plain_speed(Conditions.of(1100, 1), 100, 1000.0).seconds_per_token == 0.020
 
 
 def test_a_line_that_slopes_the_wrong_way_does_not_lead_to_nothing() -> None:
     """Noise may make long contexts look fast; plain speed stays above half of the last point."""
     points = (Point(100, 1, 0.02, 0.0), Point(200, 1, 0.018, 0.0))
-    found = MeasuredBaseline(Table(points, 0.0)).plain_speed(Place.of(9000, 1), 100, 0.0)
+    found = MeasuredBaseline(Table(points, 0.0)).plain_speed(Conditions.of(9000, 1), 100, 0.0)
     assert found.seconds_per_token == pytest.approx(0.009)
 
 
@@ -153,7 +153,7 @@ def test_weights_of_neighbours(
 
 def test_a_fixed_number_is_the_same_everywhere() -> None:
     """Its error is 10 % unless it is told, and grows with age; it is blind to load and context."""
-    found = FixedBaseline(0.02, 0.0).plain_speed(Place.of(9000, 8), 100, 2 * HOUR)
+    found = FixedBaseline(0.02, 0.0).plain_speed(Conditions.of(9000, 8), 100, 2 * HOUR)
     assert found.seconds_per_token == 0.02
     assert found.stratum == Stratum(ANY, ANY)
     assert found.relative_error == pytest.approx((0.1**2 + 0.07**2 + 0.04**2) ** 0.5)

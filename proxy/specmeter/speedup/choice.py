@@ -12,7 +12,7 @@ from specmeter.speedup.baseline import LEARNED, Origin, PlainSpeed, Sample, Sour
 from specmeter.speedup.learned import Learned
 from specmeter.speedup.live import LiveBaseline
 from specmeter.speedup.state import BaselineState
-from specmeter.speedup.strata import Place
+from specmeter.speedup.strata import Conditions
 
 _BEST_FIRST = tuple(Source)
 
@@ -27,7 +27,7 @@ class Baseline(Protocol):
     def source(self) -> Source:
         """Which one."""
 
-    def plain_speed(self, place: Place, tokens: int, at: float) -> PlainSpeed | None:
+    def plain_speed(self, conditions: Conditions, tokens: int, at: float) -> PlainSpeed | None:
         """Return what a completion would have taken per token; `None` if that is not known."""
 
     def strata(self, at: float) -> list[PlainSpeed]:
@@ -69,13 +69,15 @@ class Baselines:
         self._live[source] = (live, known.completed(origin))
         live.learn(sample)
 
-    def plain_speed(self, place: Place, tokens: int, at: float, now: Origin) -> PlainSpeed | None:
+    def plain_speed(
+        self, conditions: Conditions, tokens: int, at: float, now: Origin
+    ) -> PlainSpeed | None:
         """Return plain seconds per token from the best source that has data.
 
         A source of another build or model comes after all others.
 
         Args:
-            place: Context and load of the completion.
+            conditions: Context and load of the completion.
             tokens: That it decoded.
             at: Unix time.
             now: What decoded it.
@@ -84,10 +86,10 @@ class Baselines:
         for baseline, origin in self._in_order():
             if origin.differs(now):
                 stale.append(baseline)
-            elif found := baseline.plain_speed(place, tokens, at):
+            elif found := baseline.plain_speed(conditions, tokens, at):
                 return found
         for baseline in stale:
-            if found := baseline.plain_speed(place, tokens, at):
+            if found := baseline.plain_speed(conditions, tokens, at):
                 error = math.hypot(found.relative_error, STALE_ERROR)
                 return msgspec.structs.replace(found, relative_error=error, stale=True)
         return None

@@ -15,7 +15,7 @@ from specmeter.speedup.recent import Recent
 from specmeter.speedup.state import ModelState
 from specmeter.speedup.step_cost import seconds_per_step, step_cost
 from specmeter.speedup.store import Entry, Learnings
-from specmeter.speedup.strata import Place, context_tokens
+from specmeter.speedup.strata import Conditions, context_tokens
 from specmeter.speedup.table import Table
 from specmeter.speedup.work import work_of
 
@@ -54,15 +54,17 @@ class Estimator:
         seconds, tokens = reading.decode_seconds, reading.decoded
         if not seconds or not tokens or (reading.generated or 0) < MIN_DECODE_TOKENS:
             return None
-        place = Place.of(context_tokens(reading.prompt, reading.generated), completion.in_flight)
+        conditions = Conditions.of(
+            context_tokens(reading.prompt, reading.generated), completion.in_flight
+        )
         at = completion.finished_at
         model = self._of((completion.upstream, completion.model_name))
         model.now = now or model.now
         if reading.speculation is Speculation.DRAFTED:
             model.baselines.drafts = True
-        found = model.baselines.plain_speed(place, tokens, at, model.now)
+        found = model.baselines.plain_speed(conditions, tokens, at, model.now)
         if reading.speculation is Speculation.NOT_DRAFTED:
-            sample = Sample(place.stratum, seconds, tokens, at)
+            sample = Sample(conditions.stratum, seconds, tokens, at)
             model.baselines.learn(Source.UNDRAFTED, sample, model.now)
         if found is None:
             model.recent.add(None, work_of(reading, None))
@@ -72,7 +74,7 @@ class Estimator:
             plain=tokens * found.seconds_per_token,
             relative_error=found.relative_error,
             source=found.source,
-            stratum=place.stratum,
+            stratum=conditions.stratum,
             stale=found.stale,
         )
         model.recent.add(estimate.sums, work_of(reading, estimate.plain))

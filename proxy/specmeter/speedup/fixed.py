@@ -6,7 +6,7 @@ import math
 
 from specmeter.speedup.baseline import PlainSpeed, Source
 from specmeter.speedup.drift import drift_error
-from specmeter.speedup.strata import Place, Stratum
+from specmeter.speedup.strata import Conditions, Stratum
 
 FIXED_ERROR = 0.1
 """Relative error of a number that comes without one."""
@@ -37,7 +37,7 @@ class FixedBaseline:
         """Return what is known, by stratum."""
         return [self._speed(at)]
 
-    def plain_speed(self, place: Place, tokens: int, at: float) -> PlainSpeed:  # noqa: ARG002
+    def plain_speed(self, conditions: Conditions, tokens: int, at: float) -> PlainSpeed:  # noqa: ARG002
         """Return the number, whatever the completion is."""
         return self._speed(at)
 

@@ -10,7 +10,7 @@ from specmeter.speedup.drift import FOLLOWED_DRIFT_PER_HOUR, drift_error
 from specmeter.speedup.learned import Learned
 from specmeter.speedup.mix import Mix, error_of_mix
 from specmeter.speedup.shapes import Shape
-from specmeter.speedup.strata import Place, Stratum
+from specmeter.speedup.strata import Conditions, Stratum
 from specmeter.speedup.view import View
 
 FIRST_SAMPLES = 5
@@ -55,19 +55,19 @@ class LiveBaseline:
             self._first.clear()
         self._unseen = True
 
-    def plain_speed(self, place: Place, tokens: int, at: float) -> PlainSpeed | None:
+    def plain_speed(self, conditions: Conditions, tokens: int, at: float) -> PlainSpeed | None:
         """Return what a completion would have taken per token; `None` without enough samples.
 
         Args:
-            place: Its context and load.
+            conditions: Its context and load.
             tokens: That it decoded. The error is that of the mix of all that was asked for.
             at: Unix time.
         """
         view = self._look()
-        shape = view.shapes.of(place.stratum)
+        shape = view.shapes.of(conditions.stratum)
         if shape is None or view.relative_error == math.inf:
             return None
-        self._mix.add(place.stratum, tokens * shape.seconds_per_token)
+        self._mix.add(conditions.stratum, tokens * shape.seconds_per_token)
         if self._mix.is_due:
             self._weigh(view)
         return self._speed(view, shape, self._error_of_mix, at)

@@ -12,7 +12,7 @@ from specmeter.speedup.drift import drift_error
 from specmeter.speedup.interpolation import weights
 from specmeter.speedup.load_cost import USUAL_COST
 from specmeter.speedup.mix import Mix, error_of_mix
-from specmeter.speedup.strata import Place, Stratum
+from specmeter.speedup.strata import Conditions, Stratum
 from specmeter.speedup.table import Point, Table
 
 ALONE_ERROR = 0.1
@@ -56,23 +56,23 @@ class MeasuredBaseline:
         self._error_of_mix = 0.0
         self._company = Company()
 
-    def plain_speed(self, place: Place, tokens: int, at: float) -> PlainSpeed:
+    def plain_speed(self, conditions: Conditions, tokens: int, at: float) -> PlainSpeed:
         """Return what a completion would have taken per token.
 
         Args:
-            place: Its context and load.
+            conditions: Its context and load.
             tokens: That it decoded. The error is that of the mix of all that was asked for.
             at: Unix time.
         """
-        context, in_flight, doubt_of_context = place.context, place.in_flight, 0.0
+        context, in_flight, doubt_of_context = conditions.context, conditions.in_flight, 0.0
         if context is not None and in_flight is not None:
             context, doubt_of_context = self._company.context(context, in_flight)
         seconds, parts, doubt = self._look(context, in_flight)
         if context is not None and doubt_of_context:
             further, _, _ = self._look(context + doubt_of_context, in_flight)
             doubt = math.hypot(doubt, further / seconds - 1)
-        if place.context is not None:
-            self._company.add(place.context, seconds * tokens)
+        if conditions.context is not None:
+            self._company.add(conditions.context, seconds * tokens)
         for index, part in parts.items():
             self._mix.add(index, abs(part) * self._seconds[index] * tokens)
         if self._mix.is_due:
@@ -83,7 +83,7 @@ class MeasuredBaseline:
                 self._error_of_mix, doubt, drift_error(at - self._measured_at)
             ),
             source=self.source,
-            stratum=place.stratum,
+            stratum=conditions.stratum,
             measured_at=self._measured_at,
         )
 

@@ -84,8 +84,8 @@ class Stratum(msgspec.Struct, frozen=True, order=True):
             yield Stratum()
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where a completion belongs: what plain speed depends on, and its stratum."""
+class Conditions(msgspec.Struct, frozen=True):
+    """What plain speed depends on, for one completion, and the stratum that follows from it."""
 
     context: float | None
     """Tokens in the cache at mid-generation."""
@@ -94,6 +94,6 @@ class Place(msgspec.Struct, frozen=True):
     stratum: Stratum
 
     @classmethod
-    def of(cls, context: float | None, in_flight: float | None) -> Place:
-        """Return the place of so many tokens in the cache and requests in flight."""
+    def of(cls, context: float | None, in_flight: float | None) -> Conditions:
+        """Return those of so many tokens in the cache and requests in flight."""
         return cls(context, in_flight, Stratum.of(context, in_flight))
