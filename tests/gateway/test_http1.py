@@ -33,6 +33,10 @@ def feed(body: ChunkedBody | LengthBody | CloseBody, pieces: list[bytes]) -> tup
     for piece in pieces:
         if body.ended:
             break
+        if whole := body.whole(piece):
+            payload += whole
+            taken += len(piece)
+            continue
         count, part = body.feed(piece)
         assert 0 <= count <= len(piece)
         payload += part
@@ -41,6 +45,34 @@ def feed(body: ChunkedBody | LengthBody | CloseBody, pieces: list[bytes]) -> tup
             body.feed(piece[count:])
             raise AssertionError("it stopped before something that is not broken")
     return payload, taken
+
+
+@given(st.one_of(st.binary(max_size=40), st.binary(min_size=1, max_size=5000).map(chunk)))
+@example(b"1\r\na\r\n")
+@example(b"01\r\na\r\n")
+@example(b"A\r\n0123456789\r\n")
+@example(b"a\r\n0123456789\r\n")
+@example(b"10\r\n0123456789abcdef\r\n")
+@example(b"6\r\n1\r\na\r\n\r\n")
+@example(b"0\r\n\r\n")
+@example(b"\r\na\r\n")
+@example(b"")
+def test_a_whole_chunk_is_what_it_is_piece_by_piece(data: bytes) -> None:
+    """The short way gives what the long way gives, or nothing; most chunks go the short way."""
+    whole = ChunkedBody().whole(data)
+    if whole:
+        body = ChunkedBody()
+        assert body.feed(data) == (len(data), whole)
+        assert body.whole(data) == whole  # the next one begins here
+    begun = ChunkedBody()
+    begun.feed(b"5\r\nhel")
+    assert begun.whole(data) == b""
+
+
+@pytest.mark.parametrize("size", [1, 9, 15, 16, 231, 255, 256, 4095, 4096, 65_535, 65_536])
+def test_chunks_go_the_short_way(size: int) -> None:
+    """As servers write them, whatever their size."""
+    assert ChunkedBody().whole(chunk(b"x" * size)) == b"x" * size
 
 
 @given(PIECES, st.lists(st.integers(0, 5000), max_size=30), st.binary(max_size=20))

@@ -180,6 +180,9 @@ class Connection(asyncio.Protocol):
             self.close()  # nobody asked: such a connection is not to be trusted
             return
         self.last_active = self.loop.time()
+        if body is not None and (payload := body.whole(data)):
+            receiver.on_body(data, payload)
+            return
         try:
             if body is None:
                 self._feed_head(data)

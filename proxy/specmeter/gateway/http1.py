@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 MAX_HEAD_BYTES = 256 * 1024
 """Status line and headers together."""
@@ -18,7 +19,6 @@ MAX_CHUNK_LINE_BYTES = 16 * 1024
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: ([^\r\n\x00]*))?")
 _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\x00]*)")
-_WHOLE_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n\x00]*)?")
 
 _NOT_FORWARDED = frozenset(
@@ -245,12 +245,26 @@ def _framing(of_framing: dict[bytes, list[bytes]]) -> tuple[Framing, int]:
     return Framing.CLOSE, 0
 
 
+@lru_cache(maxsize=4096)
+def _size_line(length: int) -> bytes:
+    """Return how a chunk begins that has so many bytes with its framing; empty for none such."""
+    for digits in range(1, len(b"%x" % length) + 1):
+        line = b"%x\r\n" % max(length - digits - len(b"\r\n\r\n"), 0)
+        if len(line) == digits + 2 and not line.startswith(b"0"):
+            return line
+    return b""
+
+
 class LengthBody:
     """A body whose length was announced."""
 
     def __init__(self, length: int) -> None:
         self._left = length
         self.ended = length == 0
+
+    def whole(self, data: bytes) -> bytes:  # noqa: ARG002 - see `ChunkedBody`
+        """Return nothing: it has no chunks."""
+        return b""
 
     def feed(self, data: bytes) -> tuple[int, bytes]:
         """Take bytes; return how many belong to the body, and the payload among them."""
@@ -264,6 +278,10 @@ class CloseBody:
     """A body that ends with the connection."""
 
     ended = False
+
+    def whole(self, data: bytes) -> bytes:  # noqa: ARG002 - see `ChunkedBody`
+        """Return nothing: it has no chunks."""
+        return b""
 
     def feed(self, data: bytes) -> tuple[int, bytes]:
         """Take bytes: all of them are payload."""
@@ -285,6 +303,13 @@ class ChunkedBody:
         """Whether the next byte is the first of a chunk's size."""
         self.ended = False
 
+    def whole(self, data: bytes) -> bytes:
+        """Return the payload if this is one whole chunk, as most events of a stream are."""
+        line = _size_line(len(data))
+        if line and self._is_between and data.startswith(line) and data.endswith(b"\r\n"):
+            return data[len(line) : -2]
+        return b""
+
     def feed(self, data: bytes) -> tuple[int, bytes]:
         """Take bytes; return how many belong to the body, and the payload among them.
 
@@ -293,14 +318,6 @@ class ChunkedBody:
         Raises:
             ProtocolError: The framing is broken where these bytes begin.
         """
-        if self._is_between and (line := _WHOLE_CHUNK_SIZE.match(data)) is not None:
-            # One chunk that is all there: most events of a stream.
-            start, size = line.end(), int(line[1], 16)
-            if size and start + size + 2 == len(data) and data.endswith(b"\r\n"):
-                return len(data), data[start:-2]
-        return self._feed(data)
-
-    def _feed(self, data: bytes) -> tuple[int, bytes]:
         position, size = 0, len(data)
         payload: list[bytes] = []
         while position < size and not self.ended:
