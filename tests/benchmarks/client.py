@@ -127,8 +127,10 @@ async def converse(
         async with asyncio.TaskGroup() as group:
             for client, delay in zip(clients, delays, strict=True):
                 group.create_task(one(client, delay))
-    except* (BenchmarkError, OSError) as errors:
-        first: BaseException = errors
+    except BaseExceptionGroup as errors:  # what `except*` raises, Python 3.11.2 wraps again
+        first: BaseException | None = errors.subgroup((BenchmarkError, OSError))
+        if first is None:
+            raise
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
         raise first from None
