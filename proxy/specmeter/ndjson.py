@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from specmeter.sse import Event
 
+END = b"\n"
+"""What ends a document, as most servers write it."""
+
 
 def events(stream: bytes) -> Iterator[Event]:
     """Yield each line of a stream; what follows the last line end comes as a last event."""

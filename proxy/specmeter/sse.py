@@ -13,6 +13,9 @@ from typing import NamedTuple
 _LINE_END = rb"(?>\r\n|\r|\n)"
 _BLANK_LINE = re.compile(_LINE_END + _LINE_END)
 _LINES = re.compile(_LINE_END)
+END = b"\n\n"
+"""What ends an event, as most servers write it."""
+
 _BOM = b"\xef\xbb\xbf"
 
 

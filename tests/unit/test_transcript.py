@@ -303,6 +303,8 @@ SECRET = "a piece of what was read"
 class BrokenFraming:
     """A framing with a fault, as any code may have one."""
 
+    END = b"\n\n"
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

@@ -22,7 +22,7 @@ _SEARCHED_EVENTS = 64
 _OTHER_INDEX = re.compile(rb'"index":\s*[1-9]')
 """What is in every event that brings a choice that is not the first."""
 
-_MAY_BE_WANTED = re.compile(
+MAY_BE_WANTED = re.compile(
     b'"[%b](?:%b)'
     % (
         bytes({marker[1] for marker in ALL_MARKERS} | {_OTHER_INDEX.pattern[1]}),
@@ -43,6 +43,7 @@ class Findings:
     __slots__ = (
         "_framing",
         "_limit",
+        "_searched",
         "first_content_at",
         "has_other_choices",
         "last",
@@ -53,6 +54,8 @@ class Findings:
     def __init__(self, limit: int, framing: Framing) -> None:
         self._limit = limit
         self._framing = framing
+        self._searched = 0
+        """Bytes from the beginning on in which content was looked for."""
         self.numbers = KeptEvents(limit)
         self.last: bytes | None = None
         """The last event with any data, if it is none with numbers."""
@@ -61,12 +64,17 @@ class Findings:
         self.has_other_choices = False
         """Whether it brings more outputs than one."""
 
+    @property
+    def looks_for_first_content(self) -> bool:
+        """Whether no content has been found so far, and it is not too late."""
+        return self.first_content_at is None and self._searched < _SEARCHED_BYTES
+
     def take(self, events: bytes, start: int, arrived: Arrived) -> None:
-        """Look through events of which the first one stands at byte `start` of the stream."""
-        if _MAY_BE_WANTED.search(events) is not None:
+        """Look through events; byte `start`, as `arrived` counts them, is the first one's first."""
+        if MAY_BE_WANTED.search(events) is not None:
             self._keep_numbers(events)
             self._look_for_other_choices(events)
-        if self.first_content_at is None and start < _SEARCHED_BYTES:
+        if self.looks_for_first_content:
             self._time_first_content(events, start, arrived)
         self._look_back(events, start, arrived)
 
@@ -89,6 +97,7 @@ class Findings:
 
     def _time_first_content(self, events: bytes, start: int, arrived: Arrived) -> None:
         framing = self._framing
+        self._searched += len(events)
         for event in framing.events(events):
             if b"{" in event.raw and carries_content(framing.data(event.raw)):
                 self.first_content_at = arrived.at(start + event.start + len(event.raw))

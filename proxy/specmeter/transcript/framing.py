@@ -11,6 +11,9 @@ from specmeter.sse import Event
 class Framing(Protocol):
     """A framing: the modules `sse` and `ndjson`."""
 
+    END: bytes
+    """What ends an event, as most servers write it."""
+
     def events(self, stream: bytes) -> Iterator[Event]:
         """Yield the events of a stream."""
 

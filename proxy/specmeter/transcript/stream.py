@@ -6,7 +6,7 @@ from specmeter import sse
 from specmeter.fault import Fault
 from specmeter.transcript.arrived import Arrived
 from specmeter.transcript.copied import CopiedStream
-from specmeter.transcript.findings import Findings
+from specmeter.transcript.findings import MAY_BE_WANTED, Findings
 from specmeter.transcript.framing import Framing
 
 PENDING_BYTES = 32 * 1024
@@ -15,6 +15,12 @@ PENDING_BYTES = 32 * 1024
 _PER_PIECE = 72
 """Bytes of memory that a piece takes beside its own."""
 
+_PLAIN_PIECES = 8
+"""So many plain pieces wait; then half of them are forgotten."""
+
+_PLAIN_BYTES = 1024
+"""A larger piece is not taken for plain."""
+
 _CUT_END = 3
 """So many bytes at the end of a piece may be the beginning of what ends an event."""
 
@@ -22,7 +28,10 @@ _CUT_END = 3
 class StreamTranscript:
     """Looks through a stream as it passes, and keeps the events that may be read later.
 
-    Appending costs the same however long the stream is, and so does what is kept.
+    Appending costs the same however long the stream is, and so does what is kept. Most pieces are
+    plain: whole events that bring content at most. Of these only the latest are kept, as one of
+    them is the last with content: keeping more costs several times what looking at them does,
+    since it is never in the processor's cache. All else waits until enough has come.
 
     Args:
         limit: The most bytes that are kept of events, and of one that has not ended.
@@ -33,9 +42,11 @@ class StreamTranscript:
     __slots__ = (
         "_before",
         "_copied",
+        "_end",
         "_everything",
         "_findings",
         "_framing",
+        "_is_plain",
         "_is_skipping",
         "_limit",
         "_pieces",
@@ -50,8 +61,11 @@ class StreamTranscript:
     ) -> None:
         self._limit = limit
         self._framing = framing
+        self._end = framing.END
         self._pieces: list[bytes] = []
         """Not yet looked through."""
+        self._is_plain = not keeps_everything
+        """Whether all of them are plain, and the next one begins with an event."""
         self._room = PENDING_BYTES
         self._times: list[float] = []
         """When each of these came; no pairs, which would give the garbage collector work."""
@@ -69,6 +83,19 @@ class StreamTranscript:
 
     def append(self, piece: bytes, now: float) -> None:
         """Copy one piece of the stream that arrived at `now` (seconds, monotonic)."""
+        if self._is_plain:
+            if (
+                piece.endswith(self._end)
+                and len(piece) < _PLAIN_BYTES
+                and MAY_BE_WANTED.search(piece) is None
+            ):
+                if b"{" in piece:  # else a comment, a ping, [DONE]
+                    self._pieces.append(piece)
+                    self._times.append(now)
+                    if len(self._pieces) == _PLAIN_PIECES:
+                        self._forget()
+                return
+            self._is_plain = False
         self._pieces.append(piece)
         self._times.append(now)
         self._room -= len(piece) + _PER_PIECE
@@ -86,6 +113,16 @@ class StreamTranscript:
             except Exception as error:  # noqa: BLE001 - as in `_look_through`
                 self._copied = Fault.of(error)
         return self._copied
+
+    def _forget(self) -> None:
+        """Let go of the oldest plain pieces, once it is known when content came first."""
+        if self._findings.looks_for_first_content:
+            self._look_through()
+            return
+        half = _PLAIN_PIECES // 2
+        self._before = self._times[half - 1]
+        del self._pieces[:half], self._times[:half]
+        self._findings.last_content_at = None  # one of the others has it, or it is not known
 
     def _take_rest(self) -> None:
         if self._rest and not self._is_skipping:
@@ -121,6 +158,7 @@ class StreamTranscript:
             self._take_ended(pieces, times)
         except Exception as error:  # noqa: BLE001 - whatever it is, the stream goes on
             self._copied = Fault.of(error)
+        self._is_plain = not self._rest and self._everything is None
 
     def _take_ended(self, pieces: list[bytes], times: list[float]) -> None:
         """Keep of the events that have ended what is to be kept."""
