@@ -8,7 +8,9 @@ import math
 
 import pytest
 
-from tests.gateway.client import chat
+from specmeter.fault import Fault
+from specmeter.gateway.exchange import Exchange
+from tests.gateway.client import CHAT, chat
 from tests.gateway.proxy import Metrics, running
 from tests.replay import capture
 from tests.scripted import (
@@ -270,3 +272,17 @@ async def test_content_of_answers_is_never_logged(
             await chat(proxy.url, b'{"prompt":"topsecret"', (b"Authorization", b"topsecret"))
             await proxy.metrics()
     assert "topsecret" not in caplog.text
+
+
+async def test_a_fault_in_reading_is_counted_and_told(
+    upstream: ScriptedUpstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever went wrong while an answer passed: the log says where, and traffic goes on."""
+    async with running(upstream.url) as proxy:
+        exchange = Exchange(CHAT, completion=True, received_at=0.0, code=200)
+        exchange.upstream = proxy.service.upstreams.first.name
+        exchange.transcript = Fault("ZeroDivisionError", "in a file, in a line")
+        proxy.service._recorder.take(exchange)
+        metrics = await proxy.metrics()
+    assert metrics.by("unread_completions_total", "reason") == {"reader_failed": 1}
+    assert "ZeroDivisionError\nin a file, in a line" in caplog.text

@@ -5,6 +5,7 @@ import dataclasses
 import msgspec
 import pytest
 
+from specmeter.fault import Fault
 from specmeter.gateway.exchange import Ending, Exchange, Replayable
 from specmeter.gateway.failures import Reason
 from specmeter.unread import Unread
@@ -64,3 +65,11 @@ def test_a_copy_arrives(form: str, limit: int, events: int) -> None:
     got = sent(exchange).transcript
     assert got is not None
     assert got.copied() == copy
+
+
+def test_a_fault_of_the_copy_arrives() -> None:
+    """The main process tells of it, and counts it."""
+    fault = Fault("ZeroDivisionError", "in a file")
+    got = sent(dataclasses.replace(FULL, transcript=fault)).transcript
+    assert got is not None
+    assert got.copied() == fault
