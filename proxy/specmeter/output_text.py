@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from specmeter.backends.choices import has_other_choice
 from specmeter.transcript import Copied, CopiedBody
 
 _TEXTS = ("reasoning_content", "reasoning", "thinking", "content", "refusal")
@@ -33,7 +34,7 @@ def output_text(copied: Copied) -> str | None:
             return None
         if not isinstance(document, dict):
             continue
-        if _has_other_choices(document):
+        if has_other_choice(document):
             return None
         pieces += _pieces(document)
     return "".join(pieces)
@@ -46,10 +47,6 @@ def _documents(copied: Copied) -> list[bytes] | None:
         return None
     # What is no object is a comment, a ping, [DONE].
     return [data for data in copied.everything if data.startswith(b"{")]
-
-
-def _has_other_choices(document: dict[str, Any]) -> bool:
-    return any(choice.get("index") not in (0, None) for choice in _dicts(document.get("choices")))
 
 
 def _pieces(document: dict[str, Any]) -> Iterator[str]:

@@ -26,6 +26,14 @@ def each_choice(message: dict[str, Any]) -> Iterator[tuple[int, Choice]]:
             yield (index if isinstance(index, int) else place), choice
 
 
+def has_other_choice(message: dict[str, Any]) -> bool:
+    """Return whether a message brings a choice that says it is not the first."""
+    choices = message.get("choices")
+    return isinstance(choices, list) and any(
+        isinstance(choice, dict) and choice.get("index") not in (0, None) for choice in choices
+    )
+
+
 def last_of_each(
     messages: Iterable[dict[str, Any]], find: Callable[[Choice], Found | None]
 ) -> list[Found]:

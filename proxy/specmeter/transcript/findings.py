@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from specmeter.backends.choices import has_other_choice
 from specmeter.backends.markers import ALL_MARKERS, ANY_MARKER
 from specmeter.transcript.arrived import Arrived
 from specmeter.transcript.content import carries_content
@@ -92,7 +93,7 @@ class Findings:
             return
         framing = self._framing
         self.has_other_choices = any(
-            _has_other_choice(framing.data(event)) for event in framing.raw_events(events)
+            _brings_other_choice(framing.data(event)) for event in framing.raw_events(events)
         )
 
     def _time_first_content(self, events: bytes, start: int, arrived: Arrived) -> None:
@@ -122,7 +123,7 @@ class Findings:
                 return
 
 
-def _has_other_choice(data: bytes) -> bool:
+def _brings_other_choice(data: bytes) -> bool:
     """Whether an event brings a choice that is not the first."""
     if b'"choices"' not in data:
         return False
@@ -130,9 +131,4 @@ def _has_other_choice(data: bytes) -> bool:
         message: Any = orjson.loads(data)
     except orjson.JSONDecodeError:
         return False
-    choices = message.get("choices") if isinstance(message, dict) else None
-    return any(
-        choice.get("index") not in (0, None)
-        for choice in (choices if isinstance(choices, list) else ())
-        if isinstance(choice, dict)
-    )
+    return isinstance(message, dict) and has_other_choice(message)
