@@ -1,18 +1,17 @@
-"""Reads what the data path copied, and counts it."""
+"""Reads what the data path copied, and has it counted."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from specmeter.counting import Counting, Metered
 from specmeter.fault import Fault
 from specmeter.gateway.endpoints import OTHER
 from specmeter.gateway.exchange import Ending, Exchange
 from specmeter.history.history import Missed
-from specmeter.learning import Learning
 from specmeter.meter.completion import Completion, Source
 from specmeter.meter.meter import Meter
 from specmeter.plain_traffic import PlainTraffic
@@ -34,9 +33,16 @@ READ_WITHIN = 0.02
 AT_A_TIME = 16
 """How many exchanges are counted at once: no more, because nothing else is done meanwhile."""
 
-Observer = Callable[[Completion], None]
 
-_log = logging.getLogger("specmeter")
+class _Answer(NamedTuple):
+    """An answer that was read."""
+
+    upstream: Upstream
+    exchange: Exchange
+    copied: Copied
+    outcome: Outcome
+    finished_at: float
+    """Unix time."""
 
 
 class Recorder:
@@ -45,11 +51,10 @@ class Recorder:
     Args:
         loop: The loop it runs in.
         upstreams: Whose answers are read.
-        meter: Counts them.
+        meter: Counts requests.
         probe: Asks the upstreams for their models.
-        learning: Compares completions with their baselines.
-        plain: Has requests replayed, and learns from held-out ones.
-        observers: Get each completion after it was counted.
+        counting: Counts completions.
+        plain: Has requests replayed.
         on_missed: Gets each request for a completion of which nothing could be metered.
     """
 
@@ -60,17 +65,15 @@ class Recorder:
         meter: Meter,
         probe: Probe,
         *,
-        learning: Learning,
+        counting: Counting,
         plain: PlainTraffic,
-        observers: Sequence[Observer] = (),
         on_missed: Callable[[Missed], None] = lambda _: None,
     ) -> None:
         self._upstreams = {one.name: one for one in upstreams.all}
         self._meter = meter
         self._probe = probe
-        self._learning = learning
+        self._counting = counting
         self._plain = plain
-        self._observers = observers
         self._on_missed = on_missed
         self._side_pages = SidePages(probe)
         self._matchers = {one.name: LogMatcher() for one in upstreams.all if one.settings.log}
@@ -94,15 +97,45 @@ class Recorder:
             self._reading = self._loop.call_later(READ_WITHIN, self.catch_up)
 
     def catch_up(self) -> None:
-        """Count what has ended so far."""
+        """Count what has ended so far.
+
+        One step for all of them, then the next: each step then finds its code and its tables in
+        the processor's cache. Taking one exchange after the other costs nearly twice as much.
+        """
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None
         ended, self._ended = self._ended, []
         for exchange in ended:
-            self._take(exchange)
+            self._count_request(exchange)
+        answers = [answer for one in ended if (answer := self._answer(one)) is not None]
+        self._counting.count([one for answer in answers for one in self._countable(answer)])
 
-    def _take(self, exchange: Exchange) -> None:
+    async def settle(self) -> None:
+        """Wait until everything that was taken is counted."""
+        self.catch_up()
+        while self._waiting:
+            await asyncio.gather(*self._waiting)
+
+    def take_logged(self, upstream: Upstream, logged: Logged) -> None:
+        """Take what an upstream's log says of a request."""
+        ready = self._matchers[upstream.name].logged(logged, time.monotonic())
+        self._counting.count([(upstream, one) for one in ready])
+
+    def let_go(self, upstream: Upstream, *, all_of_them: bool = False) -> None:
+        """Count what has waited long enough for its counterpart, or all that waits."""
+        matcher = self._matchers.get(upstream.name)
+        if matcher is None:
+            return
+        now = float("inf") if all_of_them else time.monotonic()
+        answers, lines = matcher.expired(now)
+        alone = [*answers, *(_of_log(upstream, logged) for logged in lines)]
+        self._counting.count([(upstream, one) for one in alone])
+
+    # One step of many.
+
+    def _count_request(self, exchange: Exchange) -> None:
+        """Count what does not depend on what the answer says."""
         meter = self._meter
         name = exchange.upstream or NO_UPSTREAM
         meter.count_request(name, exchange.endpoint, exchange.code)
@@ -114,70 +147,83 @@ class Recorder:
             meter.observe_overhead(name, overhead)
         if exchange.unread is not None:
             meter.count_unread(name, exchange.unread)
-        upstream = self._upstreams.get(name)
+
+    def _answer(self, exchange: Exchange) -> _Answer | None:
+        """Read an answer; `None` if there is none, or it cannot be read."""
+        upstream = self._upstreams.get(exchange.upstream)
         if upstream is None or exchange.transcript is None:
-            self._miss(name, exchange, exchange.unread)
-            return
+            self._miss(exchange, exchange.unread)
+            return None
         copied = exchange.transcript.copied()
         if isinstance(copied, Fault):
-            self._failed(name, copied)
-            self._miss(name, exchange, Unread.READER_FAILED)
-            return
+            self._failed(upstream, exchange, copied)
+            return None
         try:
-            self._read(upstream, exchange, copied)
+            return self._read(upstream, exchange, copied)
         except Exception as error:  # noqa: BLE001 - whatever it is, traffic goes on
-            self._failed(name, Fault.of(error))
-            self._miss(name, exchange, Unread.READER_FAILED)
+            self._failed(upstream, exchange, Fault.of(error))
+            return None
 
-    async def settle(self) -> None:
-        """Wait until everything that was taken is counted."""
-        self.catch_up()
-        while self._waiting:
-            await asyncio.gather(*self._waiting)
-
-    def _miss(self, upstream: str, exchange: Exchange, unread: Unread | None) -> None:
-        """Tell of a request for a completion that brought no numbers, and why."""
-        if not exchange.completion:
-            return
-        reason: str = exchange.failure or unread or f"http_{exchange.code}"
-        if exchange.ending is Ending.CLIENT_LEFT:
-            reason = exchange.ending
-        self._on_missed(
-            Missed(
-                upstream=upstream,
-                endpoint=exchange.endpoint,
-                code=exchange.code,
-                reason=reason,
-                finished_at=time.time(),
-            )
-        )
-
-    def _failed(self, upstream: str, fault: Fault) -> None:
-        self._meter.count_unread(upstream, Unread.READER_FAILED)
-        _log.error("cannot read an answer of %s: %s", upstream, fault)
-
-    def _read(self, upstream: Upstream, exchange: Exchange, copied: Copied) -> None:
-        # Where a client left, the numbers that came until then are all there are.
-        complete = exchange.ending is not Ending.UPSTREAM_FAILED
+    def _read(self, upstream: Upstream, exchange: Exchange, copied: Copied) -> _Answer:
         outcome = read(
             copied,
             configured=upstream.configured,
             remembered=upstream.backend,
-            complete=complete,
+            # Where a client left, the numbers that came until then are all there are.
+            complete=exchange.ending is not Ending.UPSTREAM_FAILED,
         )
         upstream.learn(outcome.backend if outcome.recognised else None, outcome.fingerprint)
         if exchange.ending is not Ending.CLIENT_LEFT:  # else it is counted as that
             for reason in outcome.unread:
                 self._meter.count_unread(upstream.name, reason)
         if not outcome.readings:
-            self._miss(upstream.name, exchange, next(iter(outcome.unread), None))
-        ended = _Ended(upstream, exchange, copied, outcome, time.time())
-        if self._unknown(upstream, outcome) or self._has_side_page(ended):
-            task = asyncio.create_task(self._count_later(ended))
-            self._waiting.add(task)
-            task.add_done_callback(self._waiting.discard)
-        else:
-            self._hand_on(ended, outcome.readings)
+            self._miss(exchange, next(iter(outcome.unread), None))
+        return _Answer(upstream, exchange, copied, outcome, time.time())
+
+    def _countable(self, answer: _Answer) -> list[Metered]:
+        """Return the completions of an answer that can be counted now."""
+        try:
+            if self._unknown(answer.upstream, answer.outcome) or self._has_side_page(answer):
+                task = asyncio.create_task(self._count_later(answer))
+                self._waiting.add(task)
+                task.add_done_callback(self._waiting.discard)
+                return []
+            return self._completions(answer, answer.outcome.readings)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(answer.upstream, answer.exchange, Fault.of(error))
+            return []
+
+    def _completions(self, answer: _Answer, readings: Sequence[Reading]) -> list[Metered]:
+        """Return the completions that need not wait for what the server logs about them."""
+        upstream, exchange, copied, outcome, finished_at = answer
+        streamed = isinstance(copied, CopiedStream)
+        first = copied.first_content_at if isinstance(copied, CopiedStream) else None
+        matcher = self._matchers.get(upstream.name)
+        ready: list[Metered] = []
+        for reading in readings:
+            completion = Completion(
+                upstream=upstream.name,
+                endpoint=exchange.endpoint,
+                model_name=upstream.label_of(outcome.model),
+                reading=reading,
+                streamed=streamed,
+                time_to_first_token=None if first is None else first - exchange.received_at,
+                duration=exchange.ended_at - exchange.received_at,
+                finished_at=finished_at,
+                in_flight=None if exchange.in_flight is None else round(exchange.in_flight),
+                stands_for=self._plain.stands_for(exchange, outcome.model),
+                ending=exchange.ending,
+            )
+            if exchange.replayable and exchange.ending is Ending.COMPLETE and len(readings) == 1:
+                self._plain.offer(upstream, exchange, copied, completion)
+            if matcher is None:
+                ready.append((upstream, completion))
+            else:
+                matched = matcher.answered(completion, time.monotonic())
+                ready += [(upstream, one) for one in matched]
+        return ready
+
+    # What an answer does not say.
 
     def _unknown(self, upstream: Upstream, outcome: Outcome) -> bool:
         """Whether asking for the models may tell what this one is called."""
@@ -188,91 +234,45 @@ class Recorder:
             and self._probe.may_tell_more(upstream)
         )
 
-    def _has_side_page(self, ended: _Ended) -> bool:
-        return len(ended.outcome.readings) == 1 and self._side_pages.has_one(ended.upstream)
+    def _has_side_page(self, answer: _Answer) -> bool:
+        return len(answer.outcome.readings) == 1 and self._side_pages.has_one(answer.upstream)
 
-    async def _count_later(self, ended: _Ended) -> None:
+    async def _count_later(self, answer: _Answer) -> None:
         """Count after asking the upstream for what its answer does not say."""
         try:
-            if self._unknown(ended.upstream, ended.outcome):
-                await self._probe.ask_again([ended.upstream])
-            readings = ended.outcome.readings
-            if self._has_side_page(ended):
-                readings = (await self._side_pages.complete(ended.upstream, readings[0]),)
-            self._hand_on(ended, readings)
-        except Exception as error:  # noqa: BLE001 - as in `take`
-            self._failed(ended.upstream.name, Fault.of(error))
+            if self._unknown(answer.upstream, answer.outcome):
+                await self._probe.ask_again([answer.upstream])
+            readings = answer.outcome.readings
+            if self._has_side_page(answer):
+                readings = (await self._side_pages.complete(answer.upstream, readings[0]),)
+            ready = self._completions(answer, readings)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(answer.upstream, answer.exchange, Fault.of(error))
+        else:
+            self._counting.count(ready)
 
-    def _hand_on(self, ended: _Ended, readings: Sequence[Reading]) -> None:
-        """Count the completions, or let them wait for what the server logs about them."""
-        upstream, exchange, copied = ended.upstream, ended.exchange, ended.copied
-        first = copied.first_content_at if isinstance(copied, CopiedStream) else None
-        for reading in readings:
-            completion = Completion(
-                upstream=upstream.name,
-                endpoint=exchange.endpoint,
-                model_name=upstream.label_of(ended.outcome.model),
-                reading=reading,
-                streamed=isinstance(copied, CopiedStream),
-                time_to_first_token=None if first is None else first - exchange.received_at,
-                duration=exchange.ended_at - exchange.received_at,
-                finished_at=ended.finished_at,
-                in_flight=None if exchange.in_flight is None else round(exchange.in_flight),
-                stands_for=self._plain.stands_for(exchange, ended.outcome.model),
-                ending=exchange.ending,
-            )
-            if exchange.replayable and exchange.ending is Ending.COMPLETE and len(readings) == 1:
-                self._plain.offer(upstream, exchange, copied, completion)
-            matcher = self._matchers.get(upstream.name)
-            if matcher is None:
-                self._count(upstream, completion)
-                continue
-            for ready in matcher.answered(completion, time.monotonic()):
-                self._count(upstream, ready)
+    # What brings no numbers.
 
-    def take_logged(self, upstream: Upstream, logged: Logged) -> None:
-        """Take what an upstream's log says of a request."""
-        for ready in self._matchers[upstream.name].logged(logged, time.monotonic()):
-            self._count(upstream, ready)
+    def _failed(self, upstream: Upstream, exchange: Exchange, fault: Fault) -> None:
+        self._counting.failed(upstream, fault)
+        self._miss(exchange, Unread.READER_FAILED)
 
-    def let_go(self, upstream: Upstream, *, all_of_them: bool = False) -> None:
-        """Count what has waited long enough for its counterpart, or all that waits."""
-        matcher = self._matchers.get(upstream.name)
-        if matcher is None:
+    def _miss(self, exchange: Exchange, unread: Unread | None) -> None:
+        """Tell of a request for a completion that brought no numbers, and why."""
+        if not exchange.completion:
             return
-        now = float("inf") if all_of_them else time.monotonic()
-        answers, lines = matcher.expired(now)
-        for completion in answers:
-            self._count(upstream, completion)
-        for logged in lines:
-            self._count(upstream, _of_log(upstream, logged))
-
-    def _count(self, upstream: Upstream, completion: Completion) -> None:
-        upstream.saw(completion.reading.speculation, completion.model_name, completion.finished_at)
-        completion = self._compared(upstream, completion)
-        self._meter.count(completion)
-        for observe in self._observers:
-            observe(completion)
-
-    def _compared(self, upstream: Upstream, completion: Completion) -> Completion:
-        """Compare and learn; a fault in that must not cost the completion its other numbers."""
-        try:
-            self._plain.take(completion, upstream.build)
-            return self._learning.compared(upstream, completion)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the rest counts
-            self._failed(upstream.name, Fault.of(error))
-            return completion
-
-
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    """An exchange that was read."""
-
-    upstream: Upstream
-    exchange: Exchange
-    copied: Copied
-    outcome: Outcome
-    finished_at: float
+        reason: str = exchange.failure or unread or f"http_{exchange.code}"
+        if exchange.ending is Ending.CLIENT_LEFT:
+            reason = exchange.ending
+        self._on_missed(
+            Missed(
+                upstream=exchange.upstream or NO_UPSTREAM,
+                endpoint=exchange.endpoint,
+                code=exchange.code,
+                reason=reason,
+                finished_at=time.time(),
+            )
+        )
 
 
 def _of_log(upstream: Upstream, logged: Logged) -> Completion:

@@ -20,6 +20,7 @@ from specmeter import __version__
 from specmeter.admin import admin_app
 from specmeter.api.summary import Teller
 from specmeter.config import Address, Settings
+from specmeter.counting import Counting, Observer
 from specmeter.errors import StartupError
 from specmeter.gateway.failures import FAILURES
 from specmeter.gateway.front import Front
@@ -37,7 +38,7 @@ from specmeter.meter.speedup_state import SpeedupCollector
 from specmeter.meter.state import StateCollector
 from specmeter.open_files import raise_limit
 from specmeter.plain_traffic import PlainTraffic
-from specmeter.recorder import Observer, Recorder
+from specmeter.recorder import Recorder
 from specmeter.serverlog.follower import LogFollower
 from specmeter.upstream.probe import Probe
 from specmeter.upstream.scraper import Scraper
@@ -94,9 +95,8 @@ class Service:
         )
         self._recorder = Recorder(
             *(loop, self.upstreams, self._meter, self._probe),
-            learning=self.learning,
+            counting=Counting(self._meter, self.learning, self._plain, self.observers),
             plain=self._plain,
-            observers=self.observers,
             on_missed=self.history.miss,
         )
         self._followers = [self._follower(one) for one in self.upstreams.all if one.settings.log]
