@@ -45,26 +45,27 @@ class Counting:
 
     def count(self, metered: Iterable[Metered]) -> None:
         """Count completions, in order; one step for all of them, then the next."""
-        compared = [(upstream, self._compared(upstream, one)) for upstream, one in metered]
+        left = list(metered)
+        for upstream, completion in left:
+            self._compare(upstream, completion)
         for step in (self._meter.count, *self._observers):
-            compared = [one for one in compared if self._goes_through(step, *one)]
+            left = [one for one in left if self._goes_through(step, *one)]
 
     def failed(self, upstream: Upstream, fault: Fault) -> None:
         """Count a fault of our own, and log it."""
         self._meter.count_unread(upstream.name, Unread.READER_FAILED)
         _log.error("cannot read an answer of %s: %s", upstream.name, fault)
 
-    def _compared(self, upstream: Upstream, completion: Completion) -> Completion:
+    def _compare(self, upstream: Upstream, completion: Completion) -> None:
         """Compare and learn; a fault in that must not cost the completion its other numbers."""
         try:
             upstream.saw(
                 completion.reading.speculation, completion.model_name, completion.finished_at
             )
             self._plain.take(completion, upstream.build)
-            return self._learning.compared(upstream, completion)
+            self._learning.compare(upstream, completion)
         except Exception as error:  # noqa: BLE001 - whatever it is, the rest counts
             self.failed(upstream, Fault.of(error))
-            return completion
 
     def _goes_through(self, step: Observer, upstream: Upstream, completion: Completion) -> bool:
         try:

@@ -13,7 +13,7 @@ import msgspec
 
 from specmeter.errors import ConfigError
 from specmeter.meter.completion import Completion
-from specmeter.reading import MIN_DECODE_TOKENS, Reading
+from specmeter.reading import Reading
 from specmeter.speedup.baseline import Origin, Sample, Source
 from specmeter.speedup.bound import plain_bound
 from specmeter.speedup.estimator import Estimator
@@ -102,12 +102,10 @@ class Learning:
             await self._saving
         await self._save(self._store)
 
-    def compared(self, upstream: Upstream, completion: Completion) -> Completion:
-        """Return a completion with what it would have taken without speculation, if known."""
-        if upstream.name in self._plain:
-            return completion
-        estimate = self.estimator.take(completion, Origin(build=upstream.build))
-        return msgspec.structs.replace(completion, estimate=estimate)
+    def compare(self, upstream: Upstream, completion: Completion) -> None:
+        """Tell a completion what it would have taken without speculation, if that is known."""
+        if upstream.name not in self._plain:
+            completion.estimate = self.estimator.take(completion, Origin(build=upstream.build))
 
     def learn_plain(
         self, upstream: Upstream, model_name: str, source: Source, plain: PlainCompletion
@@ -121,9 +119,9 @@ class Learning:
             plain: The completion; one that says too little teaches nothing.
         """
         reading = plain.reading
-        seconds, tokens = reading.decode_seconds, reading.decoded
-        if not seconds or not tokens or (reading.generated or 0) < MIN_DECODE_TOKENS:
+        if (timed := reading.timed) is None:
             return
+        tokens, seconds = timed
         if reading.drafted:
             self._warn_of_drafts(upstream.settings.plain)
             return

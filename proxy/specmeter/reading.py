@@ -171,6 +171,18 @@ class Reading(msgspec.Struct, frozen=True):
         return decoded if decoded > 0 else None
 
     @property
+    def timed(self) -> tuple[int, float] | None:
+        """Decoded tokens and the seconds they took; `None` where these say too little.
+
+        They do where they are unknown, or where fewer than `MIN_DECODE_TOKENS` were generated.
+        """
+        generated, seconds = self.generated, self.decode_seconds
+        if not seconds or generated is None or generated < MIN_DECODE_TOKENS:
+            return None
+        decoded = generated - self.sequences
+        return (decoded, seconds) if decoded > 0 else None
+
+    @property
     def seconds_per_token(self) -> float | None:
         """Decode seconds per decoded token (> 0)."""
         if self.decoded is None or not self.decode_seconds:

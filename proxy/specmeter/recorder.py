@@ -27,10 +27,10 @@ from specmeter.upstream.upstreams import OTHER_MODEL, Upstream, Upstreams
 NO_UPSTREAM = "none"
 """The `upstream` label of requests that went to none."""
 
-READ_WITHIN = 0.02
+READ_WITHIN = 0.05
 """Seconds after which an exchange that has ended is counted; a scrape does not wait for them."""
 
-AT_A_TIME = 16
+AT_A_TIME = 32
 """How many exchanges are counted at once: no more, because nothing else is done meanwhile."""
 
 

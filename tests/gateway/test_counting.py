@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from specmeter.meter.completion import Completion
 from specmeter.recorder import AT_A_TIME
 from tests.gateway.client import CHAT, CHAT_BODY, Client, ask, chat, request
 from tests.gateway.proxy import Metrics, running, until
@@ -58,3 +61,26 @@ async def test_stopping_counts_what_has_ended(upstream: ScriptedUpstream) -> Non
         await chat(proxy.url)
         await proxy.service.stop()
         assert len(proxy._seen) == 1
+
+
+async def test_a_fault_in_counting_stops_one_completion_only(
+    upstream: ScriptedUpstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Those that are counted together with it go on, and it is told of."""
+    upstream.script = answer(THREE_TOKENS)
+    seen: list[Completion] = []
+
+    def fails_at_the_second(completion: Completion) -> None:
+        seen.append(completion)
+        if len(seen) == 2:
+            raise ZeroDivisionError
+
+    async with running(upstream.url, backend="llama_cpp") as proxy:
+        proxy.service.observers.insert(0, fails_at_the_second)
+        for _ in range(3):
+            await chat(proxy.url)
+        metrics = await proxy.metrics()
+        assert proxy.seen == [seen[0], seen[2]]
+    assert metrics.total("generated_tokens_total") == 9
+    assert metrics.by("unread_completions_total", "reason") == {"reader_failed": 1}
+    assert "ZeroDivisionError" in caplog.text

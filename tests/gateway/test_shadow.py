@@ -161,6 +161,7 @@ async def test_few_wait_for_a_replay() -> None:
         proxy.service.upstreams.named("plain").up = False
         for _ in range(20):
             await chat(proxy.url, request())
+        await proxy.metrics()  # by now all have been counted, and so have been offered
         (replayer,) = proxy.service._plain._replayers.values()
         assert len(replayer._waiting) == 4
 

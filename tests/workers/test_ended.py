@@ -1,7 +1,5 @@
 """An exchange arrives at the main process as it left the worker."""
 
-import dataclasses
-
 import msgspec
 import pytest
 
@@ -45,7 +43,7 @@ def sent(exchange: Exchange) -> Exchange:
 def test_every_field_arrives() -> None:
     """Also those that no UTF-8 can hold; a field that is added is not forgotten."""
     plain = Exchange("other", completion=False, received_at=0.0)
-    for field in dataclasses.fields(Exchange):
+    for field in msgspec.structs.fields(Exchange):
         if field.name != "transcript":
             assert getattr(FULL, field.name) != getattr(plain, field.name), field.name
     assert sent(FULL) == FULL
@@ -61,7 +59,7 @@ def test_a_copy_arrives(form: str, limit: int, events: int) -> None:
         b'data: {"choices":[{"delta":{"content":"a"}}],"usage":%d}\n\n' % n for n in range(events)
     ]
     copy = copied(form, *pieces, limit=limit)
-    exchange = dataclasses.replace(FULL, transcript=copy)
+    exchange = msgspec.structs.replace(FULL, transcript=copy)
     got = sent(exchange).transcript
     assert got is not None
     assert got.copied() == copy
@@ -70,6 +68,6 @@ def test_a_copy_arrives(form: str, limit: int, events: int) -> None:
 def test_a_fault_of_the_copy_arrives() -> None:
     """The main process tells of it, and counts it."""
     fault = Fault("ZeroDivisionError", "in a file")
-    got = sent(dataclasses.replace(FULL, transcript=fault)).transcript
+    got = sent(msgspec.structs.replace(FULL, transcript=fault)).transcript
     assert got is not None
     assert got.copied() == fault

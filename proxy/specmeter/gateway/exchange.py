@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from specmeter.gateway.failures import Reason
 from specmeter.transcript import Transcript
@@ -21,8 +22,7 @@ class Ending(StrEnum):
     UPSTREAM_FAILED = "upstream_failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Replayable:
+class Replayable(msgspec.Struct, frozen=True):
     """A request as its client sent it, kept in memory until it is replayed."""
 
     target: str
@@ -30,8 +30,7 @@ class Replayable:
     body: bytes
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(msgspec.Struct):
     """One request and its answer. Times are seconds on the loop's clock."""
 
     endpoint: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from specmeter.backends.injection import Undo
 from specmeter.gateway.connection import Connection, Receiver
@@ -22,8 +23,7 @@ _KEY_HEADERS = frozenset((b"authorization", b"x-api-key"))
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     """One request, and what has become of it."""
 
     request: Request

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cached_property
 
 import msgspec
 
+from specmeter.lazy import lazy
 from specmeter.reading import Reading
 from specmeter.speedup.estimate import Estimate
+from specmeter.speedup.work import Work, work_of
 from specmeter.tally.counts import Numbers, numbers_of
 from specmeter.tally.place import Place
 
@@ -23,8 +24,11 @@ class Source(StrEnum):
     """The server's log alone: its answer did not pass here, or could not be told."""
 
 
-class Completion(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A completion as the meter sees it. Durations are seconds."""
+class Completion(msgspec.Struct, kw_only=True, dict=True):
+    """A completion as the meter sees it. Durations are seconds.
+
+    It is as it was made, but that `estimate` is told it before it is counted.
+    """
 
     upstream: str
     endpoint: str
@@ -47,12 +51,17 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ending: str = "complete"
     """How its request ended: `complete`, `client_left` or `upstream_failed`."""
 
-    @cached_property
+    @lazy
+    def work(self) -> Work | None:
+        """What the target did for it; `None` if that is not known."""
+        return work_of(self.reading)
+
+    @lazy
     def numbers(self) -> Numbers:
         """What it adds to the sums."""
-        return numbers_of(self.reading, self.estimate, self.time_to_first_token)
+        return numbers_of(self.reading, self.work, self.estimate, self.time_to_first_token)
 
-    @cached_property
+    @lazy
     def place(self) -> Place:
         """What the sums are sliced by."""
         return Place.of(self.reading, self.in_flight)

@@ -10,7 +10,7 @@ from specmeter.meter import families
 from specmeter.meter.completion import Completion, Source
 from specmeter.meter.series import Labels, counter_in, histogram_in
 from specmeter.meter.totals import NO_BASELINE, Totals
-from specmeter.reading import MIN_DECODE_TOKENS, Inconsistency, Speculation
+from specmeter.reading import Inconsistency, Speculation
 from specmeter.unread import Unread
 
 EXPECTED_CODES = (200, 400, 401, 404, 429, 499, 500, 502, 503, 504)
@@ -121,9 +121,9 @@ class Meter:
         ):
             if value is not None:
                 histogram.observe(model, value)
-        per_token = reading.seconds_per_token
-        if per_token is None or (reading.generated or 0) < MIN_DECODE_TOKENS:
+        if (timed := reading.timed) is None:
             return
-        self._per_token.observe(model, per_token)
+        tokens, seconds = timed
+        self._per_token.observe(model, seconds / tokens)
         if (estimate := completion.estimate) is not None:
             self._speedup.observe(model, estimate.ratio)

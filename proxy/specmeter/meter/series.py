@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
@@ -60,36 +61,30 @@ class Histogram(Collector):
             floatToGoString(bound)  # type: ignore[no-untyped-call]
             for bound in (*family.buckets, float("inf"))
         ]
-        self._counts: dict[Labels, list[int]] = {}
-        """How many values fell into each bucket alone."""
-        self._sums: dict[Labels, float] = {}
+        self._series: dict[Labels, list[float]] = {}
+        """How many values fell into each bucket alone, and behind that their sum."""
 
     def expect(self, labels: Labels) -> None:
         """Create a series."""
-        if labels not in self._counts:
-            self._counts[labels] = [0] * len(self._bounds)
-            self._sums[labels] = 0.0
+        if labels not in self._series:
+            self._series[labels] = [0] * len(self._bounds) + [0.0]
 
     def observe(self, labels: Labels, value: float) -> None:
         """Add a value to a series, which is created if it is new."""
-        counts = self._counts.get(labels)
-        if counts is None:
+        series = self._series.get(labels)
+        if series is None:
             self.expect(labels)
-            counts = self._counts[labels]
-        counts[bisect_left(self._buckets, value)] += 1
-        self._sums[labels] += value
+            series = self._series[labels]
+        series[bisect_left(self._buckets, value)] += 1
+        series[-1] += value
 
     def collect(self) -> Iterator[Metric]:
         """Yield the family as it is now."""
         family = self._family
         metric = HistogramMetricFamily(family.full_name, family.meaning, labels=family.labels)
-        for labels, counts in self._counts.items():
-            reached = 0
-            buckets = []
-            for bound, count in zip(self._bounds, counts, strict=True):
-                reached += count
-                buckets.append((bound, reached))
-            metric.add_metric(labels, buckets, self._sums[labels])
+        for labels, (*counts, total) in self._series.items():
+            buckets = list(zip(self._bounds, accumulate(counts), strict=True))
+            metric.add_metric(labels, buckets, total)
         yield metric
 
 

@@ -82,6 +82,8 @@ class Baselines:
             at: Unix time.
             now: What decoded it.
         """
+        if not (self._given or self._live):
+            return None
         stale: list[Baseline] = []
         for baseline, origin in self._in_order():
             if origin.differs(now):

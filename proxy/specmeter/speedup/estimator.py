@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specmeter.meter.completion import Completion
-from specmeter.reading import MIN_DECODE_TOKENS, Speculation
+from specmeter.reading import Speculation
 from specmeter.speedup.baseline import Origin, Sample, Source
 from specmeter.speedup.choice import Baseline, Baselines
 from specmeter.speedup.draft_length import draft_lengths
@@ -17,7 +17,6 @@ from specmeter.speedup.step_cost import seconds_per_step, step_cost
 from specmeter.speedup.store import Entry, Learnings
 from specmeter.speedup.strata import Conditions, context_tokens
 from specmeter.speedup.table import Table
-from specmeter.speedup.work import work_of
 
 Model = tuple[str, str]
 """Upstream and model name."""
@@ -51,9 +50,9 @@ class Estimator:
             `None` if the completion says too little, or has no baseline.
         """
         reading = completion.reading
-        seconds, tokens = reading.decode_seconds, reading.decoded
-        if not seconds or not tokens or (reading.generated or 0) < MIN_DECODE_TOKENS:
+        if (timed := reading.timed) is None:
             return None
+        tokens, seconds = timed
         conditions = Conditions.of(
             context_tokens(reading.prompt, reading.generated), completion.in_flight
         )
@@ -67,7 +66,7 @@ class Estimator:
             sample = Sample(conditions.stratum, seconds, tokens, at)
             model.baselines.learn(Source.UNDRAFTED, sample, model.now)
         if found is None:
-            model.recent.add(None, work_of(reading, None))
+            model.recent.add(None, completion.work)
             return None
         estimate = Estimate(
             spent=seconds,
@@ -77,7 +76,7 @@ class Estimator:
             stratum=conditions.stratum,
             stale=found.stale,
         )
-        model.recent.add(estimate.sums, work_of(reading, estimate.plain))
+        model.recent.add(estimate, completion.work)
         return estimate
 
     def learn_plain(self, model: Model, source: Source, sample: Sample, origin: Origin) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 
+import msgspec
+
+from specmeter.speedup.estimate import Estimate
 from specmeter.speedup.interval import Sums
 from specmeter.speedup.work import Work
 
@@ -22,10 +25,12 @@ class Recent:
         self._sums: deque[Sums] = deque(maxlen=LATEST)
         self._works: deque[Work] = deque(maxlen=FITTED)
 
-    def add(self, sums: Sums | None, work: Work | None) -> None:
+    def add(self, estimate: Estimate | None, work: Work | None) -> None:
         """Add a completion; what it does not say is left out."""
-        if sums is not None:
-            self._sums.append(sums)
+        if estimate is not None:
+            self._sums.append(estimate.sums)
+            if work is not None:
+                work = msgspec.structs.replace(work, plain_seconds=estimate.plain)
         if work is not None:
             self._works.append(work)
 

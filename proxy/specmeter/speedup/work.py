@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from specmeter.reading import MIN_DECODE_TOKENS, Inconsistency, Reading
+from specmeter.reading import Inconsistency, Reading
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -23,12 +23,10 @@ class Work(msgspec.Struct, frozen=True):
     """Rounds in which the draft's token i was accepted."""
 
 
-def work_of(reading: Reading, plain_seconds: float | None) -> Work | None:
+def work_of(reading: Reading) -> Work | None:
     """Return the work behind a reading; `None` if it does not say, or contradicts itself."""
-    seconds, tokens, steps = reading.decode_seconds, reading.decoded, reading.target_steps
-    if not seconds or not tokens or steps is None or reading.drafted is None:
-        return None
-    if (reading.generated or 0) < MIN_DECODE_TOKENS:
+    timed, steps = reading.timed, reading.target_steps
+    if timed is None or steps is None or reading.drafted is None:
         return None
     if Inconsistency.ACCEPTED_NOT_BELOW_GENERATED in reading.inconsistencies:
         return None
@@ -37,10 +35,9 @@ def work_of(reading: Reading, plain_seconds: float | None) -> Work | None:
         return None
     return Work(
         steps=steps,
-        tokens=tokens,
+        tokens=timed[0],
         drafted=reading.drafted,
-        seconds=seconds,
-        plain_seconds=plain_seconds,
+        seconds=timed[1],
         rounds=reading.rounds,
         positions=reading.accepted_per_position,
     )

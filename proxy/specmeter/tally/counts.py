@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from specmeter.reading import MIN_DECODE_TOKENS, Reading
+from specmeter.reading import Reading
 from specmeter.speedup.baseline import Source
 from specmeter.speedup.estimate import Estimate
 from specmeter.speedup.interval import Sums
-from specmeter.speedup.work import Work, work_of
+from specmeter.speedup.work import Work
 
 Numbers = tuple[float, ...]
 """Numbers in the order of the fields of `Counts`; those that are left off at the end are 0."""
@@ -97,23 +97,24 @@ class Counts(msgspec.Struct, frozen=True):
         return {key: found[key] for key in sorted(found, key=lambda one: -found[one]) if found[key]}
 
 
-def numbers_of(reading: Reading, estimate: Estimate | None, first: float | None) -> Numbers:
+def numbers_of(
+    reading: Reading, work: Work | None, estimate: Estimate | None, first: float | None
+) -> Numbers:
     """Return what one completion adds; what is unknown adds nothing.
 
     Args:
         reading: What it said.
+        work: What the target did for it.
         estimate: It against its baseline.
         first: Seconds to the first token.
     """
     told = _told(reading)
     waited = (0, 0.0) if first is None else (1, first)
-    seconds, tokens = reading.decode_seconds, reading.decoded
-    if not seconds or not tokens or (reading.generated or 0) < MIN_DECODE_TOKENS:
+    if (timed := reading.timed) is None:
         return told + waited
-    work = work_of(reading, None)
     worked = (0, 0.0) if work is None else (work.steps, work.seconds)
-    timed = (*told, *waited, tokens, seconds, *worked)
-    return timed if estimate is None else timed + _compared(estimate, work)
+    alone = told + waited + timed + worked
+    return alone if estimate is None else alone + _compared(estimate, work)
 
 
 def _told(reading: Reading) -> Numbers:
@@ -123,14 +124,12 @@ def _told(reading: Reading) -> Numbers:
     if not reading.shares_prompt:
         prompt, cached = reading.prompt or 0, reading.cached_prompt or 0
     drafted, accepted, rounds = reading.drafted, reading.accepted, reading.rounds
-    step_tokens = 0 if steps is None else generated
+    steps, step_tokens = (0, 0) if steps is None else (steps, generated)
     if drafted is None or accepted is None:
-        return (1, 0, 1, prompt, cached, generated, steps or 0, step_tokens, 0, 0, 0, 0, 0)
+        return (1, 0, 1, prompt, cached, generated, steps, step_tokens, 0, 0, 0, 0, 0)
+    told = (1, 1 if drafted else 0, 0, prompt, cached, generated, steps, step_tokens)
     by_rounds = (0, 0, 0) if rounds is None else (1, rounds, accepted)
-    return (
-        *(1, 1 if drafted else 0, 0, prompt, cached, generated, steps or 0, step_tokens),
-        *(drafted, accepted, *by_rounds),
-    )
+    return (*told, drafted, accepted, *by_rounds)
 
 
 def _compared(estimate: Estimate, work: Work | None) -> Numbers:
