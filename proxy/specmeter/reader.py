@@ -62,7 +62,7 @@ def read(
         if messages:
             extract = backend.extract(messages)
             unread = extract.unread
-            readings = tuple(check(raw) for raw in extract.numbers)
+            readings = tuple(map(check, extract.numbers))
             if len(readings) == 1:  # of several outputs the copy itself tells nothing
                 readings = (_timed(readings[0], copied),)
         if not readings:
@@ -102,7 +102,9 @@ def _documents(copied: CopiedBody) -> tuple[list[Message], bool]:
         body = orjson.loads(copied.document)
     except orjson.JSONDecodeError:
         return [], True
-    items = body if isinstance(body, list) else [body]
+    if isinstance(body, dict):
+        return [body], False
+    items = body if isinstance(body, list) else ()
     return [item for item in items if isinstance(item, dict)], False
 
 

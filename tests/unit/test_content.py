@@ -1,9 +1,14 @@
 """Which events of a stream bring generated content."""
 
+from pathlib import Path
+
 import pytest
 
 from specmeter import sse
-from specmeter.transcript.content import carries_content
+from specmeter.transcript.content import brings_text, carries_content
+from tests.examples import EXAMPLES
+
+CAPTURES = Path(__file__).parents[1] / "captures"
 
 
 @pytest.mark.parametrize(
@@ -46,3 +51,34 @@ from specmeter.transcript.content import carries_content
 def test_which_events_carry_content(event: bytes, content: bool) -> None:
     """Every API's way of bringing text is known."""
     assert carries_content(sse.data(event)) is content
+
+
+def test_text_that_is_known_by_its_bytes_is_content() -> None:
+    """In every event without a type, of every stream that was captured or made up."""
+    captured = (path.read_bytes() for path in CAPTURES.rglob("*stream*.body"))
+    made_up = (one.raw for one in EXAMPLES if one.form == "events")
+    known = 0
+    for stream in (*captured, *made_up):
+        for event in sse.raw_events(stream):
+            if brings_text(event) and b'"type"' not in event:
+                known += 1
+                assert carries_content(sse.data(event)), event
+    assert known > 100
+
+
+@pytest.mark.parametrize(
+    ("events", "text"),
+    [
+        (b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n', True),
+        (b'data: {"choices":[{"delta":{"reasoning_content":"a"}}]}\n\n', True),
+        (b'data: {"choices":[{"delta":{"content":""}}]}\n\n', False),
+        (b'data: {"choices":[{"delta":{"content":null}}]}\n\n', False),
+        (b'data: {"error":{"message":"say \\"content\\":\\"a\\""}}\n\n', False),
+        (b'data: {"content":"', False),
+        (b": ping\n\n", False),
+        (b"", False),
+    ],
+)
+def test_which_bytes_are_text(events: bytes, text: bool) -> None:
+    """A value that is empty, is none, or has not come yet is not."""
+    assert brings_text(events) is text

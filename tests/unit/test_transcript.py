@@ -170,9 +170,9 @@ def test_what_is_looked_through_in_parts_reads_the_same(
 def test_a_body_is_kept_whole_or_not_at_all() -> None:
     """A document past the limit is not taken for a whole one."""
     body = BodyTranscript(10)
-    body.append(b'{"a":', 0.0)
-    body.append(b"1}", 0.0)
-    assert body.copied().document == b'{"a":1}'
+    for piece, document in ((b'{"a":', b'{"a":'), (b"1", b'{"a":1'), (b"}", b'{"a":1}')):
+        body.append(piece, 0.0)
+        assert body.copied().document == document
     body.append(b" " * 10, 0.0)
     assert body.copied().document is None
     assert size_of(body) < 200
@@ -191,6 +191,16 @@ def test_a_long_stream_is_timed(pings: int) -> None:
     pieces = [chat(None), *[chat("a")] * 1_000, *[b": ping\n\n"] * pings, DONE]
     copy = streamed(pieces)
     assert (copy.first_content_at, copy.last_content_at) == (1.0, 1_000.0)
+
+
+@pytest.mark.parametrize("texts", [1, 2, 1_000])
+@pytest.mark.parametrize("others", [0, 1, 30])
+def test_what_follows_the_last_text_changes_no_time(texts: int, others: int) -> None:
+    """Finish chunks and the like bring nothing; the model's name is in the last of them."""
+    last = event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "model": "m"})
+    copy = streamed([chat(None), *[chat("a", model="m")] * texts, *[last] * others, DONE])
+    assert (copy.first_content_at, copy.last_content_at) == (1.0, float(texts))
+    assert read(copy).model == "m"
 
 
 def test_an_event_in_two_pieces_came_with_the_second() -> None:

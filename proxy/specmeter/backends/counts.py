@@ -60,11 +60,14 @@ def read_drafting(
 
 def total(parts: Iterable[Any]) -> Any:
     """Add what is there; of what is no count the first is handed on."""
-    known = [part for part in parts if part is not None]
-    strange = [part for part in known if type(part) is not int or part < 0]
-    if strange or not known:
-        return strange[0] if strange else None
-    return sum(known)
+    found = None
+    for part in parts:
+        if part is None:
+            continue
+        if type(part) is not int or part < 0:
+            return part
+        found = part if found is None else found + part
+    return found
 
 
 def count_per_position(histogram: Any) -> Any:

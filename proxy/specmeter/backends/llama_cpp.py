@@ -74,7 +74,7 @@ class LlamaCpp:
         timings = last_timings(messages)
         if not timings:
             return self._without_timings(messages)
-        numbers = tuple(self._read(item) for item in timings)
+        numbers = tuple(map(self._read, timings))
         if len(numbers) > 1 and any(
             str(message.get("object")).startswith("chat.") for message in messages
         ):

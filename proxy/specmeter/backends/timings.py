@@ -66,6 +66,4 @@ def _index(message: dict[str, Any]) -> int | None:
 def _prompt(timings: Timings) -> Any:
     """Return the whole prompt's tokens: `prompt_n` counts only those not found in the cache."""
     processed, cached = timings.get("prompt_n"), timings.get("cache_n")
-    if processed is None or cached is None:
-        return processed
-    return total((processed, cached))
+    return processed if processed is None else total((processed, cached))

@@ -113,14 +113,14 @@ class Meter:
     def _observe(self, model: Labels, completion: Completion) -> None:
         """Add what the completion alone comes to."""
         reading = completion.reading
-        for histogram, value in (
-            (self._duration, completion.duration),
-            (self._first_token, completion.time_to_first_token),
-            (self._acceptance, reading.acceptance),
-            (self._per_step, reading.output_per_step),
-        ):
-            if value is not None:
-                histogram.observe(model, value)
+        if (duration := completion.duration) is not None:
+            self._duration.observe(model, duration)
+        if (first := completion.time_to_first_token) is not None:
+            self._first_token.observe(model, first)
+        if (acceptance := reading.acceptance) is not None:
+            self._acceptance.observe(model, acceptance)
+        if (per_step := reading.output_per_step) is not None:
+            self._per_step.observe(model, per_step)
         if (timed := reading.timed) is None:
             return
         tokens, seconds = timed

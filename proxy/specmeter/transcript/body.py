@@ -18,15 +18,20 @@ class BodyTranscript:
         self.limit = limit
         self.total = 0
         """Bytes that passed."""
-        self._kept = bytearray()
+        self._kept: bytes | bytearray = b""
+        """The piece itself if there is only one, as in most answers."""
 
     def append(self, piece: bytes, now: float) -> None:  # noqa: ARG002 - a stream's needs it
         """Copy one piece."""
         self.total += len(piece)
-        if self.total <= self.limit:
-            self._kept += piece
+        if self.total > self.limit:
+            self._kept = b""
         elif self._kept:
-            self._kept = bytearray()
+            if isinstance(self._kept, bytes):
+                self._kept = bytearray(self._kept)
+            self._kept += piece
+        else:
+            self._kept = piece
 
     def copied(self) -> CopiedBody:
         """Return the body, if all of it is there."""

@@ -6,6 +6,10 @@ from typing import Any
 
 import orjson
 
+_TEXT = b'content":"'
+"""How it begins in most chats."""
+_NO_TEXT = (b'"', b"")
+
 
 def carries_content(data: bytes) -> bool:
     """Whether the data of a stream's event brings generated text, reasoning or a tool call.
@@ -27,6 +31,16 @@ def carries_content(data: bytes) -> bool:
     if isinstance(inner := message.get("message"), dict):
         return _has_more_than_a_role(inner)
     return any(message.get(name) for name in ("content", "response", "thinking", "text", "token"))
+
+
+def brings_text(events: bytes) -> bool:
+    """Whether there is text or reasoning in these events: known by their bytes, without reading.
+
+    Not of all servers' text, and also of such as `carries_content` leaves out in an event with a
+    type: that may repeat what came before.
+    """
+    begins = events.find(_TEXT) + len(_TEXT)
+    return begins >= len(_TEXT) and events[begins : begins + 1] not in _NO_TEXT
 
 
 def _choice_has_content(choice: Any) -> bool:

@@ -23,14 +23,21 @@ _SEARCHED_EVENTS = 64
 _OTHER_INDEX = re.compile(rb'"index":\s*[1-9]')
 """What is in every event that brings a choice that is not the first."""
 
-MAY_BE_WANTED = re.compile(
-    b'"[%b](?:%b)'
-    % (
-        bytes({marker[1] for marker in ALL_MARKERS} | {_OTHER_INDEX.pattern[1]}),
-        b"|".join([*(marker[2:] for marker in ALL_MARKERS), _OTHER_INDEX.pattern[2:]]),
-    )
-)
-"""Finds all of these, and what differs from one in its first letter: that is twice as fast."""
+
+def _any_of(*starts: bytes) -> re.Pattern[bytes]:
+    """Find what begins with a quote and one of these: by the first letters it is twice as fast."""
+    letters = bytes({start[0] for start in starts})
+    rests = b"|".join(start[1:] for start in starts)
+    return re.compile(b'"[%b](?:%b)' % (letters, rests))
+
+
+_WANTED = (*(marker[1:] for marker in ALL_MARKERS), _OTHER_INDEX.pattern[1:])
+
+_MAY_BE_WANTED = _any_of(*_WANTED)
+"""Finds what is looked for, and what differs from it in the first letter."""
+
+MAY_BE_MORE = _any_of(*_WANTED, b'type"')
+"""Finds that too, and events with a type: what is in such a one, only the type tells."""
 
 
 class Findings:
@@ -72,7 +79,7 @@ class Findings:
 
     def take(self, events: bytes, start: int, arrived: Arrived) -> None:
         """Look through events; byte `start`, as `arrived` counts them, is the first one's first."""
-        if MAY_BE_WANTED.search(events) is not None:
+        if _MAY_BE_WANTED.search(events) is not None:
             self._keep_numbers(events)
             self._look_for_other_choices(events)
         if self.looks_for_first_content:

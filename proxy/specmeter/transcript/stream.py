@@ -5,8 +5,9 @@ from __future__ import annotations
 from specmeter import sse
 from specmeter.fault import Fault
 from specmeter.transcript.arrived import Arrived
+from specmeter.transcript.content import brings_text
 from specmeter.transcript.copied import CopiedStream
-from specmeter.transcript.findings import MAY_BE_WANTED, Findings
+from specmeter.transcript.findings import MAY_BE_MORE, Findings
 from specmeter.transcript.framing import Framing
 
 PENDING_BYTES = 32 * 1024
@@ -14,9 +15,6 @@ PENDING_BYTES = 32 * 1024
 
 _PER_PIECE = 72
 """Bytes of memory that a piece takes beside its own."""
-
-_PLAIN_PIECES = 8
-"""So many plain pieces wait; then half of them are forgotten."""
 
 _PLAIN_BYTES = 1024
 """A larger piece is not taken for plain."""
@@ -29,9 +27,9 @@ class StreamTranscript:
     """Looks through a stream as it passes, and keeps the events that may be read later.
 
     Appending costs the same however long the stream is, and so does what is kept. Most pieces are
-    plain: whole events that bring content at most. Of these only the latest are kept, as one of
-    them is the last with content: keeping more costs several times what looking at them does,
-    since it is never in the processor's cache. All else waits until enough has come.
+    plain: whole events that bring content and nothing else. Of these only the latest is kept, as
+    content came last with it: keeping more costs several times what looking at them does, since it
+    is never in the processor's cache. All else waits until enough has come.
 
     Args:
         limit: The most bytes that are kept of events, and of one that has not ended.
@@ -48,6 +46,8 @@ class StreamTranscript:
         "_framing",
         "_is_plain",
         "_is_skipping",
+        "_latest",
+        "_latest_at",
         "_limit",
         "_pieces",
         "_rest",
@@ -64,8 +64,11 @@ class StreamTranscript:
         self._end = framing.END
         self._pieces: list[bytes] = []
         """Not yet looked through."""
-        self._is_plain = not keeps_everything
-        """Whether all of them are plain, and the next one begins with an event."""
+        self._latest = b""
+        """The latest plain piece; all that came before is looked through or forgotten."""
+        self._latest_at = 0.0
+        self._is_plain = False
+        """Whether the next piece may be plain: nothing waits, and no first content is awaited."""
         self._room = PENDING_BYTES
         self._times: list[float] = []
         """When each of these came; no pairs, which would give the garbage collector work."""
@@ -83,27 +86,27 @@ class StreamTranscript:
 
     def append(self, piece: bytes, now: float) -> None:
         """Copy one piece of the stream that arrived at `now` (seconds, monotonic)."""
-        if self._is_plain:
-            if (
-                piece.endswith(self._end)
-                and len(piece) < _PLAIN_BYTES
-                and MAY_BE_WANTED.search(piece) is None
-            ):
-                if b"{" in piece:  # else a comment, a ping, [DONE]
-                    self._pieces.append(piece)
-                    self._times.append(now)
-                    if len(self._pieces) == _PLAIN_PIECES:
-                        self._forget()
-                return
-            self._is_plain = False
+        if (
+            self._is_plain
+            and piece.endswith(self._end)
+            and len(piece) < _PLAIN_BYTES
+            and brings_text(piece)
+            and MAY_BE_MORE.search(piece) is None
+        ):
+            self._latest = piece
+            self._latest_at = now
+            return
+        self._is_plain = False
+        self._let_latest_wait()
         self._pieces.append(piece)
         self._times.append(now)
         self._room -= len(piece) + _PER_PIECE
-        if self._room < 0:
+        if self._room < 0 or (self._findings.looks_for_first_content and brings_text(piece)):
             self._look_through()
 
     def copied(self) -> CopiedStream | Fault:
         """Return what was kept; what follows the last event's end counts as one more event."""
+        self._let_latest_wait()
         if self._pieces:
             self._look_through()
         if self._copied is None:
@@ -114,15 +117,12 @@ class StreamTranscript:
                 self._copied = Fault.of(error)
         return self._copied
 
-    def _forget(self) -> None:
-        """Let go of the oldest plain pieces, once it is known when content came first."""
-        if self._findings.looks_for_first_content:
-            self._look_through()
-            return
-        half = _PLAIN_PIECES // 2
-        self._before = self._times[half - 1]
-        del self._pieces[:half], self._times[:half]
-        self._findings.last_content_at = None  # one of the others has it, or it is not known
+    def _let_latest_wait(self) -> None:
+        """Have the latest plain piece looked through with what comes next."""
+        if self._latest:
+            self._pieces.append(self._latest)
+            self._times.append(self._latest_at)
+            self._latest = b""
 
     def _take_rest(self) -> None:
         if self._rest and not self._is_skipping:
@@ -158,7 +158,9 @@ class StreamTranscript:
             self._take_ended(pieces, times)
         except Exception as error:  # noqa: BLE001 - whatever it is, the stream goes on
             self._copied = Fault.of(error)
-        self._is_plain = not self._rest and self._everything is None
+        self._is_plain = not (
+            self._rest or self._everything is not None or self._findings.looks_for_first_content
+        )
 
     def _take_ended(self, pieces: list[bytes], times: list[float]) -> None:
         """Keep of the events that have ended what is to be kept."""
