@@ -141,6 +141,7 @@ async def test_who_has_to_go(upstream: ScriptedUpstream) -> None:
         await until(lambda: any(one.head_since for one in proxy.front.server.connections))
         upstream.script = gate = Gate()
         for leaves in (silent, used):
+            await asyncio.sleep(0.01)  # the loop's clock counts milliseconds: now they are idle
             served = await connect()
             await served.send(request("POST", CHAT, body=STREAM_BODY))
             await served.read_until(b"data: 1\n\n")

@@ -44,6 +44,26 @@ class Connection(asyncio.Protocol):
     `idle_since` is when it was last handed back (seconds on the loop's clock).
     """
 
+    __slots__ = (
+        "_body",
+        "_head",
+        "_head_bytes",
+        "_idle_seconds",
+        "_last_head",
+        "_receiver",
+        "_to_head_request",
+        "_transport",
+        "_watch",
+        "_writable",
+        "_writing_paused",
+        "idle_since",
+        "last_active",
+        "loop",
+        "reading_paused",
+        "request_sent",
+        "reusable",
+    )
+
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._transport: asyncio.Transport | None = None

@@ -40,6 +40,22 @@ class Owner(Protocol):
 class DataProtocol(asyncio.Protocol):
     """One client's connection."""
 
+    __slots__ = (
+        "_bad",
+        "_owner",
+        "_parser",
+        "_reading_paused",
+        "busy",
+        "ends",
+        "head_since",
+        "loop",
+        "on_left",
+        "relay",
+        "since",
+        "transport",
+        "writing_paused",
+    )
+
     def __init__(self, owner: Owner) -> None:
         self.loop = owner.loop
         self._owner = owner

@@ -54,6 +54,28 @@ class Relay:
     there was none.
     """
 
+    __slots__ = (
+        "_announced",
+        "_as_sent",
+        "_client",
+        "_connection",
+        "_ends_by_closing",
+        "_filter",
+        "_http_1_0",
+        "_limits",
+        "_loop",
+        "_on_finished",
+        "_rechunk",
+        "_transcript",
+        "_undo",
+        "_unsent_head",
+        "_waiting",
+        "begun",
+        "exchange",
+        "keep_alive",
+        "keeps_additions",
+    )
+
     def __init__(
         self,
         client: Client,

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-_TEXT = b'content":"'
+TEXT = b'content":"'
 """How it begins in most chats."""
 _NO_TEXT = (b'"', b"")
 
@@ -39,8 +39,8 @@ def brings_text(events: bytes) -> bool:
     Not of all servers' text, and also of such as `carries_content` leaves out in an event with a
     type: that may repeat what came before.
     """
-    begins = events.find(_TEXT) + len(_TEXT)
-    return begins >= len(_TEXT) and events[begins : begins + 1] not in _NO_TEXT
+    begins = events.find(TEXT) + len(TEXT)
+    return begins >= len(TEXT) and events[begins : begins + 1] not in _NO_TEXT
 
 
 def _choice_has_content(choice: Any) -> bool:

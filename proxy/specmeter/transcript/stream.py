@@ -7,17 +7,15 @@ from specmeter.fault import Fault
 from specmeter.transcript.arrived import Arrived
 from specmeter.transcript.content import brings_text
 from specmeter.transcript.copied import CopiedStream
-from specmeter.transcript.findings import MAY_BE_MORE, Findings
+from specmeter.transcript.findings import Findings
 from specmeter.transcript.framing import Framing
+from specmeter.transcript.plain_pieces import PlainPieces
 
 PENDING_BYTES = 32 * 1024
 """How much memory pieces take that wait to be looked through: many at once are cheaper."""
 
 _PER_PIECE = 72
 """Bytes of memory that a piece takes beside its own."""
-
-_PLAIN_BYTES = 1024
-"""A larger piece is not taken for plain."""
 
 _CUT_END = 3
 """So many bytes at the end of a piece may be the beginning of what ends an event."""
@@ -40,16 +38,16 @@ class StreamTranscript:
     __slots__ = (
         "_before",
         "_copied",
-        "_end",
         "_everything",
         "_findings",
         "_framing",
-        "_is_plain",
         "_is_skipping",
         "_latest",
         "_latest_at",
         "_limit",
+        "_may_be_plain",
         "_pieces",
+        "_plain",
         "_rest",
         "_room",
         "_seen",
@@ -61,13 +59,13 @@ class StreamTranscript:
     ) -> None:
         self._limit = limit
         self._framing = framing
-        self._end = framing.END
         self._pieces: list[bytes] = []
         """Not yet looked through."""
+        self._plain = PlainPieces(framing.END)
         self._latest = b""
         """The latest plain piece; all that came before is looked through or forgotten."""
         self._latest_at = 0.0
-        self._is_plain = False
+        self._may_be_plain = False
         """Whether the next piece may be plain: nothing waits, and no first content is awaited."""
         self._room = PENDING_BYTES
         self._times: list[float] = []
@@ -86,17 +84,11 @@ class StreamTranscript:
 
     def append(self, piece: bytes, now: float) -> None:
         """Copy one piece of the stream that arrived at `now` (seconds, monotonic)."""
-        if (
-            self._is_plain
-            and piece.endswith(self._end)
-            and len(piece) < _PLAIN_BYTES
-            and brings_text(piece)
-            and MAY_BE_MORE.search(piece) is None
-        ):
+        if self._may_be_plain and self._plain.include(piece):
             self._latest = piece
             self._latest_at = now
             return
-        self._is_plain = False
+        self._may_be_plain = False
         self._let_latest_wait()
         self._pieces.append(piece)
         self._times.append(now)
@@ -158,7 +150,7 @@ class StreamTranscript:
             self._take_ended(pieces, times)
         except Exception as error:  # noqa: BLE001 - whatever it is, the stream goes on
             self._copied = Fault.of(error)
-        self._is_plain = not (
+        self._may_be_plain = not (
             self._rest or self._everything is not None or self._findings.looks_for_first_content
         )
 
