@@ -94,7 +94,8 @@ class DataServer:
     def _make_room(self, client: DataProtocol, room: int) -> None:
         """End the connection that has been idle longest; refuse the new one if there is none."""
         latest = self.loop.time() - self._patience.grace
-        idle = (one for one in self.connections if one.since < latest and one.is_unused)
+        others = (one for one in self.connections if one is not client)
+        idle = (one for one in others if one.since < latest and one.is_unused)
         longest = min(idle, key=lambda one: one.since, default=None)
         if longest is None:
             self._refuse(client, room)
