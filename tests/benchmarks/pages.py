@@ -22,9 +22,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from tests.benchmarks.measure import Bench
-from tests.benchmarks.processes import ROOT, free_port
+from tests.benchmarks.processes import ROOT
 from tests.benchmarks.sample import Plan, Sample, Work
 from tests.benchmarks.targets import open_upstream
+from tests.ports import free_port
 
 _READER = """
 import asyncio, sys, aiohttp

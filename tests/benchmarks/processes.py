@@ -3,7 +3,6 @@
 import http.client
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -57,13 +56,6 @@ def _stop(process: subprocess.Popen[str]) -> None:
         for pid in tree:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-
-
-def free_port() -> int:
-    """A port of the loopback interface that nobody listens on just now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def wait_until_ready(

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from tests.benchmarks.errors import ProcessError
 from tests.benchmarks.others import haproxy, litellm_command, nginx
-from tests.benchmarks.processes import free_port, running, wait_until_ready
+from tests.benchmarks.processes import running, wait_until_ready
 from tests.benchmarks.traffic import MOST_MODELS
+from tests.ports import free_port
 
 SPECMETER_COMMAND = (
     "{python} -m specmeter serve --upstream {upstream} --listen {listen} --admin {admin}"

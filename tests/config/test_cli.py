@@ -18,6 +18,7 @@ import pytest
 
 import specmeter
 from specmeter.config import Settings, Upstream
+from tests.ports import closed_port
 
 ROOT = Path(specmeter.__file__).parents[1]
 EXAMPLE = Path(__file__).parents[2] / "config" / "specmeter.toml"
@@ -241,11 +242,10 @@ class TestHealthcheck:
 
     def test_nobody_there(self) -> None:
         """A refused connection is exit code 1 and one line."""
-        with socket.create_server(("127.0.0.1", 0)) as gone:
-            port = gone.getsockname()[1]
-        done = run("healthcheck", "--admin", f"127.0.0.1:{port}")
-        expected = f"not alive: http://127.0.0.1:{port}/healthz: Connection refused\n"
-        assert (done.returncode, done.stdout, done.stderr) == (1, expected, "")
+        with closed_port() as port:
+            done = run("healthcheck", "--admin", f"127.0.0.1:{port}")
+            expected = f"not alive: http://127.0.0.1:{port}/healthz: Connection refused\n"
+            assert (done.returncode, done.stdout, done.stderr) == (1, expected, "")
 
     def test_silence(self, admin: AdminServer) -> None:
         """A server that does not answer is given up after two seconds."""

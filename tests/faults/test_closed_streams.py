@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
@@ -13,6 +12,7 @@ import pytest
 
 from tests.faults.process import ROOT, SECONDS
 from tests.gateway.client import ask
+from tests.ports import free_port
 from tests.scripted import ScriptedUpstream, answer, response
 
 
@@ -73,9 +73,8 @@ async def test_words_that_nobody_can_read(closed: str, words: list[str], code: i
 
 
 def free_address() -> str:
-    """Return where nobody listens: it cannot tell which port it chose."""
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return f"127.0.0.1:{one.getsockname()[1]}"
+    """Return where to listen: what cannot speak cannot tell which port it chose."""
+    return f"127.0.0.1:{free_port()}"
 
 
 async def until_served(url: str) -> None:

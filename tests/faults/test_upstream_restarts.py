@@ -11,6 +11,7 @@ import pytest
 
 from tests.gateway.client import CHAT_BODY, Answer, ask, chat
 from tests.gateway.proxy import Metrics, Proxy, running
+from tests.ports import free_port
 from tests.scripted import SECONDS, Call, ScriptedUpstream, response
 from tests.upstream_pages.served import OFTEN, TEXT
 
@@ -35,7 +36,7 @@ class Server:
         self.pages: list[int] = []
         """What the last page of each process said."""
         self._tells_start = tells_start
-        self._port = 0
+        self._port = free_port()
         self._looked_at = asyncio.Event()
 
     @asynccontextmanager
@@ -45,7 +46,6 @@ class Server:
         self.pages.append(0)
         self._looked_at.clear()
         async with ScriptedUpstream(self._answer, {"/metrics": self._page}, port=self._port) as one:
-            self._port = int(one.url.rpartition(":")[2])
             yield one
 
     async def _answer(self, call: Call) -> None:

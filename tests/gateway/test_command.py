@@ -10,6 +10,7 @@ import pytest
 
 from tests.gateway.client import CHAT, STREAM_BODY, Client, ask, chat, request
 from tests.gateway.command import refuses, serving
+from tests.ports import free_port
 from tests.scripted import Gate, ScriptedUpstream, answer, response
 
 
@@ -117,8 +118,7 @@ async def test_an_address_of_another_machine(
 
 async def test_server_that_is_not_there_yet() -> None:
     """It starts without the server, says so, and serves once the server is there."""
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
+    port = free_port()
     async with serving(f"http://127.0.0.1:{port}") as command:
         url, admin = await command.urls()
         await command.read_until("WARNING.*does not answer: .*refused")

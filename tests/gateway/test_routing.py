@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest_asyncio
 
 from tests.gateway.client import CHAT, Answer, Client, ask, chat, request
 from tests.gateway.proxy import running, until
+from tests.ports import closed_port
 from tests.scripted import CHUNKED, Call, ScriptedUpstream, answer, chunked, cut, response
 
 
@@ -190,15 +190,15 @@ async def test_list_of_all_models(servers: list[ScriptedUpstream]) -> None:
 
 async def test_one_server_of_two_is_down(servers: list[ScriptedUpstream]) -> None:
     """The models of those that answer are served; the others' are unknown."""
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        down = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-    async with running(down, servers[1].url) as proxy:
-        assert ids(await ask(proxy.url, "GET", "/v1/models")) == ["m3"]
-        assert (await chat(proxy.url, asking("m3"))).status == 200
-        assert (await chat(proxy.url, asking("m1"))).status == 404
-        got = await chat(proxy.url, b"{}")  # names none, so it goes to the first
-        assert (got.status, got.error["code"]) == (502, "upstream_cannot_connect")
-        assert 'upstream "a"' in got.error["message"]
+    with closed_port() as port:
+        down = f"http://127.0.0.1:{port}"
+        async with running(down, servers[1].url) as proxy:
+            assert ids(await ask(proxy.url, "GET", "/v1/models")) == ["m3"]
+            assert (await chat(proxy.url, asking("m3"))).status == 200
+            assert (await chat(proxy.url, asking("m1"))).status == 404
+            got = await chat(proxy.url, b"{}")  # names none, so it goes to the first
+            assert (got.status, got.error["code"]) == (502, "upstream_cannot_connect")
+            assert 'upstream "a"' in got.error["message"]
 
 
 async def test_right_after_the_start(servers: list[ScriptedUpstream]) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.gateway.checks import counted, told, works
 from tests.gateway.client import CHAT, CHAT_BODY, Client, ask, chat, request
 from tests.gateway.proxy import running, until
+from tests.ports import closed_port
 from tests.scripted import (
     CHUNKED,
     EVENTS,
@@ -196,22 +197,22 @@ async def test_both_framings(upstream: ScriptedUpstream) -> None:
 
 async def test_refused() -> None:
     """Where nobody listens, the client is told so."""
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-    async with running(url) as proxy:
-        got = await chat(proxy.url)
-        told(got, url, 502, "cannot_connect")
-        assert "connection refused" in got.error["message"]
-        await counted(proxy, 502, "cannot_connect")
+    with closed_port() as port:
+        url = f"http://127.0.0.1:{port}"
+        async with running(url) as proxy:
+            got = await chat(proxy.url)
+            told(got, url, 502, "cannot_connect")
+            assert "connection refused" in got.error["message"]
+            await counted(proxy, 502, "cannot_connect")
 
 
 async def test_refused_large_upload() -> None:
     """A client that is still sending is told as well."""
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-    async with running(url) as proxy:
-        got = await ask(proxy.url, "POST", CHAT, body=b"x" * 5_000_000)
-        told(got, url, 502, "cannot_connect")
+    with closed_port() as port:
+        url = f"http://127.0.0.1:{port}"
+        async with running(url) as proxy:
+            got = await ask(proxy.url, "POST", CHAT, body=b"x" * 5_000_000)
+            told(got, url, 502, "cannot_connect")
 
 
 async def test_name_that_does_not_exist() -> None:

@@ -6,7 +6,6 @@ Used by the tests of the page and by `make screenshots`.
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from specmeter.config import Settings, Upstream
 from specmeter.meter.completion import Completion
 from specmeter.service import Service
 from specmeter.speedup.interval import Speedup, Sums, Verdict, speedup
+from tests.ports import closed_port
 from tests.real.page import Page
 from tests.real.proxy import until
 
@@ -169,8 +169,6 @@ class Replays:
 @asynccontextmanager
 async def nothing_there() -> AsyncIterator[Shown]:
     """Run the proxy in front of a port where nobody listens."""
-    with socket.socket() as taken:  # bound, so that nobody else gets it, but not listening
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    with closed_port() as port:
         async with proxy(Upstream(url=f"http://127.0.0.1:{port}", name="gone")) as shown:
             yield shown

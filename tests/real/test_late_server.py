@@ -1,7 +1,6 @@
 """The proxy may be up before the server."""
 
 import asyncio
-import socket
 from typing import Any
 
 import openai
@@ -9,14 +8,14 @@ import pytest
 
 from specmeter.demo.llama_server import running_llama_server
 from specmeter.demo.model import Model
+from tests.ports import free_port
 from tests.real.openai_client import CHAT, sync_client
 from tests.real.proxy import running_proxy, until
 
 
 async def test_server_that_starts_later_is_found(llama_model: Model) -> None:
     """Clients are told what is wrong, and once the server is up the first answer is labelled."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     async with running_proxy(url, ready=False) as proxy:
         with sync_client(proxy.url) as client:

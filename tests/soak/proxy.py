@@ -11,9 +11,10 @@ from pathlib import Path
 from subprocess import Popen
 
 from tests.benchmarks.cpu import process_tree
-from tests.benchmarks.processes import free_port, running, wait_until_ready
+from tests.benchmarks.processes import running, wait_until_ready
 from tests.gateway.client import ask
 from tests.gateway.proxy import Metrics
+from tests.ports import free_port
 from tests.soak.order import MODELS
 from tests.soak.servers import UpstreamProcess
 

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
-from tests.benchmarks.processes import free_port, running, wait_until_ready
+from tests.benchmarks.processes import running, wait_until_ready
 from tests.gateway.client import request
+from tests.ports import free_port
 from tests.soak.inbox import Inbox
 from tests.soak.order import MODELS, Server
 from tests.soak.upstream import ARRIVED, GONE

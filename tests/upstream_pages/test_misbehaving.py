@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from specmeter.upstream_pages.base import Samples
 from specmeter.upstream_pages.vllm import VllmPage
 from tests.gateway.client import CHAT, chat
 from tests.gateway.proxy import running, until
+from tests.ports import closed_port
 from tests.replay import capture, model_list
 from tests.scripted import (
     Call,
@@ -100,13 +100,13 @@ async def test_a_number_that_cannot_be_true_spoils_no_other(upstream: ScriptedUp
 
 async def test_a_server_that_is_not_there(caplog: pytest.LogCaptureFixture) -> None:
     """A refused connection is counted and told, and the proxy goes on."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    options: dict[str, Any] = {"scrape": True, "scrape_seconds": OFTEN, "backend": "vllm"}
-    async with running(url, **options) as proxy:
-        await until_shown(proxy, lambda m: failed(m, "cannot_connect"))
-        assert (await chat(proxy.url)).status == 502
-    assert f"its own metrics at {url} cannot be read: connection refused" in caplog.text
+    with closed_port() as port:
+        url = f"http://127.0.0.1:{port}"
+        options: dict[str, Any] = {"scrape": True, "scrape_seconds": OFTEN, "backend": "vllm"}
+        async with running(url, **options) as proxy:
+            await until_shown(proxy, lambda m: failed(m, "cannot_connect"))
+            assert (await chat(proxy.url)).status == 502
+        assert f"its own metrics at {url} cannot be read: connection refused" in caplog.text
 
 
 async def test_a_page_that_never_comes(upstream: ScriptedUpstream) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from aiohttp import web
 
 from config.generate.files import THRESHOLDS, rule_files
 from config.generate.thresholds import load
+from tests.ports import free_port
 from tests.programs import REPOSITORY, program
 from tests.real.proxy import until
 
@@ -31,14 +31,6 @@ QUICK: dict[str, Any] = {
     "upstream_down_for": "1s",
 }
 """The test's thresholds, where they are not the real ones: the rules are the real ones."""
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on just now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @dataclass

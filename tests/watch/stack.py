@@ -14,13 +14,13 @@ from specmeter.config import Settings, Upstream
 from specmeter.demo.llama_server import LlamaServer
 from specmeter.meter.completion import Completion
 from specmeter.service import Service
+from tests.ports import closed_port
 from tests.real.page import Page
 from tests.real.proxy import until
 from tests.watch.exchanged import Exchanged, exchanged
 from tests.watch.prometheus import Prometheus
 from tests.watch.servers import (
     Webhook,
-    free_port,
     running_alertmanager,
     running_prometheus,
     running_webhook,
@@ -87,9 +87,9 @@ class Stack:
         await until(caught_up, 20)
 
 
-def _upstreams(llamas: Llamas, main_url: str) -> dict[str, tuple[Upstream, ...]]:
+def _upstreams(llamas: Llamas, main_url: str, gone_url: str) -> dict[str, tuple[Upstream, ...]]:
     plain = Upstream(name=PLAIN, url=llamas.plain.url)
-    gone = Upstream(name=GONE, url=f"http://127.0.0.1:{free_port()}", models=(GONE,))
+    gone = Upstream(name=GONE, url=gone_url, models=(GONE,))
     main = Upstream(
         name=MAIN,
         url=main_url,
@@ -149,9 +149,10 @@ async def running_stack(folder: Path, llamas: Llamas, every: str = "1s") -> Asyn
     completions: list[Completion] = []
     async with AsyncExitStack() as running:
         main = await running.enter_async_context(exchanged(llamas.draft_simple.url))
+        gone = f"http://127.0.0.1:{running.enter_context(closed_port())}"
         proxies = {
             name: await running.enter_async_context(_running_proxy(upstreams, completions))
-            for name, upstreams in _upstreams(llamas, main.url).items()
+            for name, upstreams in _upstreams(llamas, main.url, gone).items()
         }
         webhook = await running.enter_async_context(running_webhook())
         alertmanager = await running.enter_async_context(running_alertmanager(folder, webhook))
