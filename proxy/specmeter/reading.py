@@ -14,6 +14,7 @@ Nothing here knows a wire format, a socket or a metrics library.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
@@ -196,12 +197,11 @@ def check(raw: RawNumbers) -> Reading:
     A number that cannot be true is left out and its reason kept. Never raises.
     """
     faults: list[Inconsistency] = []
-    generated = _count(raw.generated, faults)
-    prompt = _count(raw.prompt, faults)
-    cached = _count(raw.cached_prompt, faults)
+    generated, prompt, cached, rounds = _counts(
+        (raw.generated, raw.prompt, raw.cached_prompt, raw.rounds), faults
+    )
     seconds = _seconds(raw.decode_milliseconds, faults)
     drafted, accepted = _pair(raw, faults)
-    rounds = _count(raw.rounds, faults)
     positions = _positions(raw.accepted_per_position, faults)
     if accepted is None:
         rounds = positions = None
@@ -235,8 +235,7 @@ def _pair(raw: RawNumbers, faults: list[Inconsistency]) -> tuple[int | None, int
     if raw.drafted is None and raw.accepted is None:
         return None, None
     known = len(faults)
-    drafted = _count(raw.drafted, faults)
-    accepted = _count(raw.accepted, faults)
+    drafted, accepted = _counts((raw.drafted, raw.accepted), faults)
     if drafted is None or accepted is None:
         if len(faults) == known:
             faults.append(Inconsistency.HALF_REPORTED)
@@ -251,6 +250,8 @@ def _steps(
     value: Any, generated: int | None, accepted: int | None, faults: list[Inconsistency]
 ) -> int | None:
     """Return the steps a server counted, if they can have brought the tokens that came."""
+    if value is None:
+        return None
     steps = _count(value, faults)
     if steps is None or generated is None:
         return None
@@ -279,9 +280,16 @@ def _number(value: Any, most: float, faults: list[Inconsistency]) -> float | Non
     return None
 
 
+def _counts(values: Iterable[Any], faults: list[Inconsistency]) -> list[int | None]:
+    return [
+        value
+        if value is None or (type(value) is int and 0 <= value <= MAX_TOKENS)  # nearly always
+        else _count(value, faults)
+        for value in values
+    ]
+
+
 def _count(value: Any, faults: list[Inconsistency]) -> int | None:
-    if value is None or (type(value) is int and 0 <= value <= MAX_TOKENS):
-        return value  # nearly always
     number = _number(value, MAX_TOKENS, faults)
     if number is None or type(number) is int:
         return number
@@ -302,6 +310,6 @@ def _positions(value: Any, faults: list[Inconsistency]) -> tuple[int, ...] | Non
     if not isinstance(value, list | tuple):
         faults.append(Inconsistency.WRONG_TYPE)
         return None
-    counts = [_count(item, faults) for item in value]
+    counts = _counts(value, faults)
     known = tuple(count for count in counts if count is not None)
     return known if len(known) == len(counts) else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from specmeter.counting import Counting, Metered
 from specmeter.fault import Fault
@@ -34,7 +35,7 @@ AT_A_TIME = 32
 """How many exchanges are counted at once: no more, because nothing else is done meanwhile."""
 
 
-class _Answer(NamedTuple):
+class _Answer(msgspec.Struct, frozen=True):
     """An answer that was read."""
 
     upstream: Upstream
@@ -195,7 +196,12 @@ class Recorder:
 
     def _completions(self, answer: _Answer, readings: Sequence[Reading]) -> list[Metered]:
         """Return the completions that need not wait for what the server logs about them."""
-        upstream, exchange, copied, outcome, finished_at = answer
+        upstream, exchange, outcome, copied = (
+            answer.upstream,
+            answer.exchange,
+            answer.outcome,
+            answer.copied,
+        )
         streamed = isinstance(copied, CopiedStream)
         first = copied.first_content_at if isinstance(copied, CopiedStream) else None
         matcher = self._matchers.get(upstream.name)
@@ -209,7 +215,7 @@ class Recorder:
                 streamed=streamed,
                 time_to_first_token=None if first is None else first - exchange.received_at,
                 duration=exchange.ended_at - exchange.received_at,
-                finished_at=finished_at,
+                finished_at=answer.finished_at,
                 in_flight=None if exchange.in_flight is None else round(exchange.in_flight),
                 stands_for=self._plain.stands_for(exchange, outcome.model),
                 ending=exchange.ending,

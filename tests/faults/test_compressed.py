@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 import logging
+from typing import Any
 
 import orjson
 import pytest
 
 from specmeter.config import Upstream as UpstreamSettings
+from specmeter.gateway import forward
 from specmeter.gateway.exchange import Exchange
-from specmeter.gateway.forward import enter
 from specmeter.upstream.upstreams import Upstream
 from tests.answers import DONE, chunk, event, last
 from tests.gateway.client import CHAT, CHAT_BODY, STREAM_BODY, Answer, Client, chat, request
@@ -120,15 +121,23 @@ async def test_a_request_leaves_its_server_once() -> None:
     """Whatever goes wrong when it ends, it is not counted off twice."""
     loop = asyncio.get_running_loop()
     upstream = Upstream(UpstreamSettings(url="http://127.0.0.1:1"), loop)
-    first = Exchange(CHAT, completion=True, received_at=loop.time())
-    leave_other = enter(Exchange(CHAT, completion=True, received_at=loop.time()), upstream)
-    leave = enter(first, upstream)
+    nobody: Any = None
+    first, other = (
+        forward.Call(
+            *(nobody, nobody, nobody),
+            exchange=Exchange(CHAT, completion=True, received_at=loop.time()),
+            keep_alive=True,
+        )
+        for _ in range(2)
+    )
+    forward.enter(other, upstream)
+    forward.enter(first, upstream)
     assert upstream.load.under_way == 2
-    leave()
-    in_flight = first.in_flight
-    leave()
+    forward.leave(first, upstream)
+    in_flight = first.exchange.in_flight
+    forward.leave(first, upstream)
     assert upstream.load.under_way == 1
-    assert first.in_flight == in_flight
-    leave_other()
+    assert first.exchange.in_flight == in_flight
+    forward.leave(other, upstream)
     assert upstream.load.under_way == 0
     upstream.pool.close()

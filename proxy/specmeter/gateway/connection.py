@@ -278,7 +278,7 @@ class Connection(asyncio.Protocol):
         # llama.cpp closes after a stream without saying so: the next request on it would meet the
         # closing, and may not be repeated.
         keep_alive = head is not None and head.keep_alive and not head.is_event_stream
-        self.reusable = clean and keep_alive and self.request_sent and self.is_open
+        self.reusable = clean and keep_alive and self.request_sent
         if receiver is not None:
             receiver.on_end()
 

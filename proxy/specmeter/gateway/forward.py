@@ -17,6 +17,7 @@ from specmeter.gateway.relay import Limits, Relay
 from specmeter.gateway.request import request_end, request_start
 from specmeter.gateway.trial import Patience, Trial
 from specmeter.gateway.upload import Upload
+from specmeter.upstream.load import Mark
 from specmeter.upstream.upstreams import Upstream
 
 _KEY_HEADERS = frozenset((b"authorization", b"x-api-key"))
@@ -34,6 +35,8 @@ class Call(msgspec.Struct):
     """Whether the client's connection may stay open."""
     undo: Undo | None = None
     """What has to be taken out of the answer again."""
+    entered: Mark | None = None
+    """Since when an upstream works on it."""
 
     @property
     def is_repeatable(self) -> bool:
@@ -58,7 +61,7 @@ async def forward(
         BrokenUploadError: The request's body broke off; the client may have got a part.
     """
     head = _head(call, upstream)
-    leave = enter(call.exchange, upstream)
+    enter(call, upstream)
     connection = upstream.pool.reuse()
     try:
         if connection is not None:
@@ -73,7 +76,7 @@ async def forward(
     except UpstreamError as error:
         raise _located(error, upstream) from None
     finally:
-        leave()
+        leave(call, upstream)
 
 
 def forward_at_once(
@@ -91,7 +94,7 @@ def forward_at_once(
 
     def end(relay: Relay, failure: UpstreamError | None) -> None:
         call.client.relay = None
-        leave()
+        leave(call, upstream)
         if failure is None:
             upstream.pool.hand_back(connection)
         else:
@@ -100,19 +103,19 @@ def forward_at_once(
         on_end(call, upstream, relay, failure)
 
     def client_left() -> None:
-        leave()
+        leave(call, upstream)
         connection.close()
         on_end(call, upstream, None, None)
 
     head = _head(call, upstream)
-    leave = enter(call.exchange, upstream)
+    enter(call, upstream)
     call.client.on_left = client_left
     try:
         relay = _relay(call, connection, limits, end)
         _send(call, upstream, connection, head, relay)
     except BaseException:
         call.client.relay = None
-        leave()
+        leave(call, upstream)
         connection.close()
         raise
 
@@ -168,10 +171,10 @@ def _relay(
         connection,
         call.exchange,
         limits,
-        http_1_0=call.request.version == HTTP_1_0,
-        keep_alive=call.keep_alive,
-        undo=call.undo,
-        on_finished=end,
+        call.request.version == HTTP_1_0,
+        call.keep_alive,
+        call.undo,
+        end,
     )
     return relay
 
@@ -229,26 +232,17 @@ def _start(request: Request, upstream: Upstream, exchange: Exchange) -> bytes:
     )
 
 
-def enter(exchange: Exchange, upstream: Upstream) -> Callable[[], None]:
-    """Note that the upstream has one more request; return what notes its end, once."""
-    if not exchange.completion:
-        return _nothing
-    load, loop = upstream.load, upstream.loop
-    mark = load.enter(loop.time())
-    has_left = False
-
-    def leave() -> None:
-        nonlocal has_left
-        if has_left:
-            return
-        has_left = True
-        exchange.in_flight = load.leave(mark, loop.time())
-
-    return leave
+def enter(call: Call, upstream: Upstream) -> None:
+    """Note that the upstream works on one more completion, until `leave`."""
+    if call.exchange.completion:
+        call.entered = upstream.load.enter(upstream.loop.time())
 
 
-def _nothing() -> None:
-    """Do nothing."""
+def leave(call: Call, upstream: Upstream) -> None:
+    """Note that it does not any more; only the first time counts."""
+    mark, call.entered = call.entered, None
+    if mark is not None:
+        call.exchange.in_flight = upstream.load.leave(mark, upstream.loop.time())
 
 
 def _located(error: UpstreamError, upstream: Upstream) -> UpstreamError:

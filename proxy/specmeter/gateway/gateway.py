@@ -68,6 +68,10 @@ class Gateway:
         self._ask_models_again = ask_models_again
         self._plain = plain
         self._keys = keys
+        self._straight_to: Upstream | None = None
+        """The only upstream, if requests need not be looked at for anything."""
+        if not (upstreams.route_by_model or plain.compares(upstreams.first.name)):
+            self._straight_to = upstreams.first
         self._draining = False
         self._new_request_id = RequestIds().new
         self._tasks: set[asyncio.Task[bool]] = set()
@@ -111,14 +115,11 @@ class Gateway:
     def _answer_at_once(self, call: Call) -> bool:
         """Take the straight way, without a task, if nothing has to be waited for on it.
 
-        It is open to a request that is whole, for the only upstream, on a connection that is open;
-        not to what may be repeated on another connection.
+        It is open to a request that is whole, on a connection that is open; not to what may be
+        repeated on another connection.
         """
-        upstreams = self._upstreams
-        if upstreams.route_by_model or not call.upload.complete or call.is_repeatable:
-            return False
-        upstream = upstreams.first
-        if self._plain.compares(upstream.name):
+        upstream = self._straight_to
+        if upstream is None or not call.upload.complete or call.is_repeatable:
             return False
         connection = upstream.pool.reuse()
         if connection is None:

@@ -140,13 +140,11 @@ class RequestParser:
     def _take_known(self, data: bytes) -> bytes:
         """Take whole requests whose head was read before; return what follows them."""
         while data and (known := self._last_head.find(data)) is not None:
-            request, length, end = known
-            behind = end + (length or 0)
+            behind = known.end + (known.length or 0)
             if behind > len(data):
                 break
-            body = data[end:behind]
-            upload = Upload(self._source, chunked=False, length=length, complete=True, begun=body)
-            self.requests.append((request, upload))
+            upload = Upload.whole(self._source, known.length, data[known.end : behind])
+            self.requests.append((known.made, upload))
             data = data[behind:]
         return data
 
@@ -197,7 +195,7 @@ class RequestParser:
             raise BadRequestError("HTTP/1.0 has no Transfer-Encoding")
         length = headers.get(b"content-length")
         self._upload = upload = Upload(
-            self._source, chunked=chunked, length=None if length is None else int(length)
+            self._source, chunked, None if length is None else int(length)
         )
         if b"expect" in headers and version != HTTP_1_0:
             upload.expects_continue = headers[b"expect"].lower() == b"100-continue"

@@ -7,7 +7,9 @@ the body. What was made of it once, and found in order, need not be made again.
 from __future__ import annotations
 
 import re
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
+
+import msgspec
 
 from specmeter.gateway.http1 import MAX_LENGTH_DIGITS
 
@@ -19,7 +21,7 @@ MAX_KEPT_BYTES = 8 * 1024
 """A longer head is not kept."""
 
 
-class Known(NamedTuple, Generic[Made]):
+class Known(msgspec.Struct, Generic[Made], frozen=True, gc=False):
     """A head that was known again."""
 
     made: Made

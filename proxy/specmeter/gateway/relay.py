@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from specmeter import ndjson, sse
 from specmeter.backends.injection import Undo
 from specmeter.gateway.body_filter import BodyFilter
@@ -46,7 +48,7 @@ class Limits:
     body_bytes: int
 
 
-class Relay:
+class Relay(msgspec.Struct, eq=False):
     """Receives one answer for one client.
 
     In the common case a piece costs one write and one append: the upstream's framing is passed
@@ -54,66 +56,31 @@ class Relay:
     there was none.
     """
 
-    __slots__ = (
-        "_announced",
-        "_as_sent",
-        "_client",
-        "_connection",
-        "_ends_by_closing",
-        "_filter",
-        "_http_1_0",
-        "_limits",
-        "_loop",
-        "_on_finished",
-        "_rechunk",
-        "_transcript",
-        "_undo",
-        "_unsent_head",
-        "_waiting",
-        "begun",
-        "exchange",
-        "keep_alive",
-        "keeps_additions",
-    )
-
-    def __init__(
-        self,
-        client: Client,
-        connection: Connection,
-        exchange: Exchange,
-        limits: Limits,
-        *,
-        http_1_0: bool,
-        keep_alive: bool,
-        undo: Undo | None,
-        on_finished: Callable[[Relay, UpstreamError | None], None],
-    ) -> None:
-        self._client = client
-        self._connection = connection
-        self.exchange = exchange
-        self._limits = limits
-        self._http_1_0 = http_1_0
-        self._undo = undo
-        self._filter: Filter | None = None
-        self._loop = connection.loop
-        self._transcript: BodyTranscript | StreamTranscript | None = None
-        self._as_sent = True
-        """Whether the upstream's own framing goes to the client."""
-        self._rechunk = False
-        self._waiting: Head | None = None
-        """A head that waits until the length of its body is known."""
-        self._announced: int | None = None
-        """The length that it had."""
-        self._ends_by_closing = False
-        """Whether the client can tell the answer's end only by the connection's."""
-        self._unsent_head = b""
-        """Goes out with the first piece of the body, or with `on_pause`."""
-        self.begun = False
-        """Whether the client gets this answer, and no other."""
-        self.keeps_additions = False
-        """Whether what was asked for cannot be taken out, as the answer is compressed."""
-        self.keep_alive = keep_alive
-        self._on_finished = on_finished
+    _client: Client
+    _connection: Connection
+    exchange: Exchange
+    _limits: Limits
+    _http_1_0: bool
+    keep_alive: bool
+    _undo: Undo | None
+    _on_finished: Callable[[Relay, UpstreamError | None], None]
+    _filter: Filter | None = None
+    _transcript: BodyTranscript | StreamTranscript | None = None
+    _as_sent: bool = True
+    """Whether the upstream's own framing goes to the client."""
+    _rechunk: bool = False
+    _waiting: Head | None = None
+    """A head that waits until the length of its body is known."""
+    _announced: int | None = None
+    """The length that it had."""
+    _ends_by_closing: bool = False
+    """Whether the client can tell the answer's end only by the connection's."""
+    _unsent_head: bytes = b""
+    """Goes out with the first piece of the body, or with `on_pause`."""
+    begun: bool = False
+    """Whether the client gets this answer, and no other."""
+    keeps_additions: bool = False
+    """Whether what was asked for cannot be taken out, as the answer is compressed."""
 
     def on_head(self, head: Head, length: int) -> None:
         """Send the head on, unless the length that it announces is to change."""
@@ -165,7 +132,7 @@ class Relay:
         elif self._http_1_0:
             lines += b"Connection: keep-alive\r\n"
         self._unsent_head = lines + b"\r\n"
-        exchange.forwarded_at = self._loop.time()
+        exchange.forwarded_at = self._connection.loop.time()
 
     def _watch(self, head: Head) -> None:
         """Begin to copy a completion, and to filter it where something was asked for."""

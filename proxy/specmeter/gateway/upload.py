@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
+import msgspec
+
 from specmeter.gateway.connection import Connection
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -32,30 +34,26 @@ class Source(Protocol):
         """Go on after `pause_reading`."""
 
 
-class Upload:
+class Upload(msgspec.Struct, eq=False):
     """Sends a body on as it comes, after looking at its beginning if that is wanted."""
 
-    def __init__(
-        self,
-        source: Source,
-        *,
-        chunked: bool,
-        length: int | None,
-        complete: bool = False,
-        begun: bytes = b"",
-    ) -> None:
-        self._source = source
-        self.expects_continue = False
-        """Whether the client waits for leave to send it."""
-        self._pieces = [begun] if begun else []
-        self._size = len(begun)
-        self._all_may_wait = False
-        self._broken: BrokenUploadError | None = None
-        self._more: asyncio.Future[None] | None = None
-        self.chunked = chunked
-        self.length = length
-        self.complete = complete
-        """Whether `begun` is all that is left to send."""
+    _source: Source
+    chunked: bool
+    length: int | None
+    complete: bool = False
+    """Whether `begun` is all that is left to send."""
+    _pieces: list[bytes] = []
+    _size: int = 0
+    expects_continue: bool = False
+    """Whether the client waits for leave to send it."""
+    _all_may_wait: bool = False
+    _broken: BrokenUploadError | None = None
+    _more: asyncio.Future[None] | None = None
+
+    @classmethod
+    def whole(cls, source: Source, length: int | None, body: bytes) -> Upload:
+        """Return one whose body is here; without a length there is none."""
+        return cls(source, False, length, True, [body] if body else [], len(body))
 
     @property
     def is_announced(self) -> bool:

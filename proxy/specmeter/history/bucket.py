@@ -33,7 +33,7 @@ class Bucket:
     def include_place(self, place: Place, numbers: Growing) -> None:
         """Add the numbers of a place to the whole, and to its bucket of each axis."""
         self.total.include(numbers)
-        for axis, label in zip(SLICES, place, strict=True):
+        for axis, label in zip(SLICES, place.labels, strict=True):
             if label != ANY:
                 self._slice((axis, label)).include(numbers)
 

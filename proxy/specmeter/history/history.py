@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from typing import NamedTuple
 
 import msgspec
 
@@ -18,7 +17,7 @@ LATEST = 500
 """Completions that are listed one by one."""
 
 
-class Model(NamedTuple):
+class Model(msgspec.Struct, frozen=True, order=True):
     """Upstream and model name, cut to what is shown."""
 
     upstream: str
@@ -37,7 +36,7 @@ class Missed(msgspec.Struct, frozen=True):
     """Unix time."""
 
 
-class Row(NamedTuple):
+class Row(msgspec.Struct, frozen=True):
     """One of the latest, numbered from 1 in the order in which they ended."""
 
     number: int

@@ -100,7 +100,7 @@ class Totals(Collector):
         for ((*model, baseline), place), sums in self._sums.items():
             by_model[*model,].include(sums)
             by_baseline[*model, baseline].include(sums)
-            for axis, bucket in zip(SLICES, place, strict=True):
+            for axis, bucket in zip(SLICES, place.labels, strict=True):
                 if bucket != ANY:
                     by_slice[*model, axis, bucket].include(sums)
                     by_both[*model, axis, bucket, baseline].include(sums)

@@ -15,7 +15,7 @@ from specmeter.speedup.recent import Recent
 from specmeter.speedup.state import ModelState
 from specmeter.speedup.step_cost import seconds_per_step, step_cost
 from specmeter.speedup.store import Entry, Learnings
-from specmeter.speedup.strata import Conditions, context_tokens
+from specmeter.speedup.strata import Conditions, Stratum, context_tokens
 from specmeter.speedup.table import Table
 
 Model = tuple[str, str]
@@ -53,8 +53,11 @@ class Estimator:
         if (timed := reading.timed) is None:
             return None
         tokens, seconds = timed
-        conditions = Conditions.of(
-            context_tokens(reading.prompt, reading.generated), completion.in_flight
+        place = completion.place
+        conditions = Conditions(
+            context_tokens(reading.prompt, reading.generated),
+            completion.in_flight,
+            Stratum(place.context, place.in_flight),
         )
         at = completion.finished_at
         model = self._of((completion.upstream, completion.model_name))

@@ -3,34 +3,49 @@
 from __future__ import annotations
 
 from array import array
-from itertools import starmap, zip_longest
-from operator import add
+from collections.abc import Iterable
+from itertools import zip_longest
 
 from specmeter.tally.counts import Counts, Numbers
+
+_AT_A_TIME = 8
+"""How many additions are summed up at once: that costs a third of one after the other."""
 
 
 class Growing:
     """Counts to which more is added; they take no room for what nothing was added to."""
 
-    __slots__ = ("_numbers",)
+    __slots__ = ("_added", "_sums")
 
     def __init__(self) -> None:
-        self._numbers = array("d")
+        self._sums = array("d")
+        self._added: list[Numbers] | None = None
+        """Not yet among the sums."""
 
-    def add(self, numbers: Numbers | array[float]) -> None:
+    def add(self, numbers: Numbers) -> None:
         """Add numbers in the order of `Counts`."""
-        mine = self._numbers
-        if len(mine) == len(numbers):
-            self._numbers = array("d", [*map(add, mine, numbers)])
-        else:
-            both = zip_longest(mine, numbers, fillvalue=0.0)
-            self._numbers = array("d", [*starmap(add, both)])
+        if self._added is None:
+            self._added = [numbers]
+            return
+        self._added.append(numbers)
+        if len(self._added) == _AT_A_TIME:
+            self._settle()
 
     def include(self, other: Growing) -> None:
         """Add another one's numbers."""
-        self.add(other._numbers)
+        self._sum_up((other._sums, *(other._added or ())))
 
     @property
     def counts(self) -> Counts:
         """The numbers by their names."""
-        return Counts(*self._numbers)
+        self._settle()
+        return Counts(*self._sums)
+
+    def _settle(self) -> None:
+        if self._added is not None:
+            self._sum_up(self._added)
+            self._added = None
+
+    def _sum_up(self, added: Iterable[Numbers | array[float]]) -> None:
+        columns = zip_longest(self._sums, *added, fillvalue=0.0)
+        self._sums = array("d", [*map(sum, columns)])
