@@ -288,6 +288,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End or fail what was under way."""
         self._transport = None
+        self.reusable = False
         self._stop_watching()
         if self._writable is not None and not self._writable.done():
             self._writable.set_result(None)

@@ -141,7 +141,8 @@ class Gateway:
         if relay is None:
             self._ended(call, keep_alive=False)
         elif failure is None:
-            _learn(upstream, relay)
+            if call.undo is not None:
+                _learn(upstream, relay)
             self._ended(call, keep_alive=self._stays_open(relay))
         else:
             self._ended(call, keep_alive=self._tell(call, failure))

@@ -85,7 +85,7 @@ class Pool:
 
     def hand_back(self, connection: Connection) -> None:
         """Keep a connection for later use if it is fit for it, else close it."""
-        if self._closed or not connection.reusable or not connection.is_open:
+        if self._closed or not connection.reusable:
             connection.close()
             return
         if connection.reading_paused:

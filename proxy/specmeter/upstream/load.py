@@ -21,28 +21,25 @@ class Load:
 
     def __init__(self) -> None:
         self.under_way = 0
-        self._area = 0.0
-        self._at = 0.0
+        self._offset = 0.0
+        """The integral at a time t is this and `under_way` times t."""
 
     def enter(self, at: float) -> Mark:
         """Count a request that begins."""
-        self._advance(at)
+        if not self.under_way:
+            self._offset = 0.0  # so that what was rounded off does not add up
         self.under_way += 1
-        return Mark(self._at, self._area)
+        self._offset -= at
+        return Mark(at, self._offset + self.under_way * at)
 
     def leave(self, mark: Mark, at: float) -> float:
         """Count a request that has ended; return how many there were meanwhile, itself included.
 
         At least 1; the mean over its time.
         """
-        self._advance(at)
         self.under_way -= 1
-        lasted = self._at - mark.at
+        self._offset += at
+        lasted = at - mark.at
         if lasted <= 0:
             return float(self.under_way + 1)
-        return max((self._area - mark.area) / lasted, 1.0)
-
-    def _advance(self, at: float) -> None:
-        if at > self._at:
-            self._area += self.under_way * (at - self._at)
-            self._at = at
+        return max((self._offset + self.under_way * at - mark.area) / lasted, 1.0)
