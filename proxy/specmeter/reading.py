@@ -20,6 +20,8 @@ from typing import Any
 
 import msgspec
 
+from specmeter.lazy import lazy
+
 MIN_DECODE_TOKENS = 8
 """Shorter completions say more about the clock than about the decoding."""
 
@@ -89,7 +91,7 @@ class RawNumbers(msgspec.Struct, frozen=True):
     """Whether the prompt is that of another completion of the same request."""
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Reading(msgspec.Struct, frozen=True, dict=True):
     """What one completion said: every number is possible, and `None` where it is unknown."""
 
     generated: int | None = None
@@ -116,14 +118,14 @@ class Reading(msgspec.Struct, frozen=True):
     """Whether the prompt's tokens count with another completion of the same request."""
     inconsistencies: tuple[Inconsistency, ...] = ()
 
-    @property
+    @lazy
     def speculation(self) -> Speculation:
         """Which of the three states this completion is in."""
         if self.drafted is None:
             return Speculation.NOT_REPORTED
         return Speculation.DRAFTED if self.drafted else Speculation.NOT_DRAFTED
 
-    @property
+    @lazy
     def target_steps(self) -> int | None:
         """Runs of the target model, those without a draft included (>= 1).
 
@@ -171,7 +173,7 @@ class Reading(msgspec.Struct, frozen=True):
         decoded = self.generated - self.sequences
         return decoded if decoded > 0 else None
 
-    @property
+    @lazy
     def timed(self) -> tuple[int, float] | None:
         """Decoded tokens and the seconds they took; `None` where these say too little.
 

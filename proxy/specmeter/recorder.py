@@ -234,14 +234,14 @@ class Recorder:
     def _unknown(self, upstream: Upstream, outcome: Outcome) -> bool:
         """Whether asking for the models may tell what this one is called."""
         return (
-            bool(outcome.readings)
+            upstream.label_of(outcome.model) == OTHER_MODEL
+            and bool(outcome.readings)
             and upstream.lists_models
-            and upstream.label_of(outcome.model) == OTHER_MODEL
             and self._probe.may_tell_more(upstream)
         )
 
     def _has_side_page(self, answer: _Answer) -> bool:
-        return len(answer.outcome.readings) == 1 and self._side_pages.has_one(answer.upstream)
+        return self._side_pages.has_one(answer.upstream) and len(answer.outcome.readings) == 1
 
     async def _count_later(self, answer: _Answer) -> None:
         """Count after asking the upstream for what its answer does not say."""

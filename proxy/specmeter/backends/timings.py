@@ -24,6 +24,9 @@ def timings_of(message: dict[str, Any]) -> Timings:
 
 def last_timings(messages: Sequence[dict[str, Any]]) -> list[Timings]:
     """Return one `timings` object a choice: the last one that says how much was generated."""
+    if len(messages) == 1:
+        timings = timings_of(messages[0])
+        return [timings] if "predicted_n" in timings else []
     by_choice: dict[int | None, Timings] = {}
     after_choices: list[Timings] = []
     for message in messages:

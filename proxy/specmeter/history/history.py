@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from itertools import islice
 
 import msgspec
 
@@ -48,7 +49,7 @@ class History:
 
     def __init__(self) -> None:
         self._models: OrderedDict[Model, Timeline] = OrderedDict()
-        self._rows: deque[Row] = deque(maxlen=LATEST)
+        self._latest: deque[Completion | Missed] = deque(maxlen=LATEST)
         self.last_completion: dict[Model, float] = {}
         """Unix time."""
         self.missed: dict[tuple[str, str], int] = {}
@@ -89,10 +90,10 @@ class History:
 
     def after(self, number: int) -> list[Row]:
         """Return the rows after that number, oldest first; those that are gone are missing."""
-        if number >= self.number:
-            return []
-        return [row for row in self._rows if row.number > number]
+        first = max(number, self.number - len(self._latest)) + 1
+        news = range(first, self.number + 1)
+        return list(map(Row, news, islice(self._latest, len(self._latest) - len(news), None)))
 
     def _list(self, what: Completion | Missed) -> None:
         self.number += 1
-        self._rows.append(Row(self.number, what))
+        self._latest.append(what)

@@ -30,7 +30,7 @@ class SidePages:
 
     def has_one(self, upstream: Upstream) -> bool:
         """Whether this server has such a page."""
-        return upstream.kind == KoboldCpp.name
+        return isinstance(upstream.backend, KoboldCpp)
 
     async def complete(self, upstream: Upstream, reading: Reading) -> Reading:
         """Return the reading with what the page adds; as it is if the page does not fit."""

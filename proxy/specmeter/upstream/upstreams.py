@@ -85,6 +85,7 @@ class Upstream:
         self.load: Load | SharedLoad = load or Load()
         """Completions that it works on."""
         self.drafting = DraftingWatch()
+        self._drafting_told = self.drafting.state
         self.last_drafted: dict[str, float] = {}
         """By model label: when a completion last had something drafted (Unix time)."""
         self.up: bool | None = None
@@ -135,21 +136,20 @@ class Upstream:
 
     def saw(self, speculation: Speculation, model_name: str, finished_at: float) -> None:
         """Take note of a completion's drafting."""
-        before = self.drafting.state
         self.drafting.saw(speculation)
         if speculation is Speculation.DRAFTED:
             self.last_drafted[model_name] = finished_at
-        self.tell_drafting(before)
+        self._tell_drafting()
 
     def tell_configured(self, configured: bool) -> None:
         """Take note of what the server says about its own speculation."""
-        before = self.drafting.state
         self.drafting.configured = configured
-        self.tell_drafting(before)
+        self._tell_drafting()
 
-    def tell_drafting(self, before: Drafting) -> None:
+    def _tell_drafting(self) -> None:
         """Log what is known of its speculation, if that has changed."""
-        if (state := self.drafting.state) is not before:
+        if (state := self.drafting.state) is not self._drafting_told:
+            self._drafting_told = state
             _log.info("upstream %s: speculation is %s", self.name, _TOLD[state])
 
     @property
