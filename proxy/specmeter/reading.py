@@ -28,6 +28,8 @@ MIN_DECODE_TOKENS = 8
 MAX_TOKENS = 100_000_000
 """No completion has more tokens than this: a larger count is a fault of the server."""
 
+_COUNTS = range(MAX_TOKENS + 1)
+
 MAX_SECONDS = 7 * 24 * 3600.0
 """No completion decodes for longer than a week."""
 
@@ -267,7 +269,7 @@ def _steps(
 def _number(value: Any, most: float, faults: list[Inconsistency]) -> float | None:
     if value is None:
         return None
-    if type(value) is int and 0 <= value <= most:
+    if (type(value) is int or type(value) is float) and 0 <= value <= most:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         faults.append(Inconsistency.WRONG_TYPE)
@@ -275,17 +277,15 @@ def _number(value: Any, most: float, faults: list[Inconsistency]) -> float | Non
         faults.append(Inconsistency.NOT_FINITE)
     elif value < 0:
         faults.append(Inconsistency.NEGATIVE)
-    elif value > most:
-        faults.append(Inconsistency.TOO_LARGE)
     else:
-        return value
+        faults.append(Inconsistency.TOO_LARGE)
     return None
 
 
 def _counts(values: Iterable[Any], faults: list[Inconsistency]) -> list[int | None]:
     return [
         value
-        if value is None or (type(value) is int and 0 <= value <= MAX_TOKENS)  # nearly always
+        if value is None or (type(value) is int and value in _COUNTS)  # nearly always
         else _count(value, faults)
         for value in values
     ]

@@ -23,7 +23,7 @@ def own_answer(
     status: int,
     body: bytes,
     *,
-    request_id: str = "",
+    request_id: bytes = b"",
     error: str | None = None,
     keep_alive: bool = False,
     http_1_0: bool = False,
@@ -38,7 +38,7 @@ def own_answer(
         "Server: specmeter",
     ]
     if request_id:
-        lines.append(f"x-request-id: {request_id}")
+        lines.append(f"x-request-id: {request_id.decode(*AS_CAME)}")
     if error is not None:
         lines.append(f"x-specmeter-error: {error}")
     if not keep_alive:

@@ -39,7 +39,7 @@ class Exchange(msgspec.Struct):
     received_at: float
     upstream: str = ""
     """The upstream it went to; empty if it went to none."""
-    request_id: str = ""
+    request_id: bytes = b""
     code: int = CLIENT_LEFT_CODE
     """The HTTP status the client got."""
     ending: Ending = Ending.CLIENT_LEFT

@@ -80,12 +80,11 @@ class Gateway:
 
     def answer(self, request: Request, upload: Upload, client: DataProtocol) -> None:
         """Begin to answer a request; `client.answered` is called once that has ended."""
-        request_id = request.headers.get(b"x-request-id")
         exchange = Exchange(
             request.endpoint,
             completion=request.is_completion,
             received_at=self._loop.time(),
-            request_id=request_id.decode(*AS_CAME) if request_id else self._new_request_id(),
+            request_id=request.headers.get(b"x-request-id") or self._new_request_id(),
         )
         call = Call(request, client, upload, exchange, request.keep_alive)
         self.under_way += 1
@@ -143,7 +142,7 @@ class Gateway:
         elif failure is None:
             if call.undo is not None:
                 _learn(upstream, relay)
-            self._ended(call, keep_alive=self._stays_open(relay))
+            self._ended(call, keep_alive=relay.keep_alive and not self._draining)
         else:
             self._ended(call, keep_alive=self._tell(call, failure))
 
@@ -185,10 +184,6 @@ class Gateway:
             call.upload.take()
             relay = await forward(call, upstream, self._limits)
             _learn(upstream, relay)
-        return self._stays_open(relay)
-
-    def _stays_open(self, relay: Relay) -> bool:
-        """Return whether the client's connection stays open after an answer."""
         return relay.keep_alive and not self._draining
 
     def _ended(self, call: Call, *, keep_alive: bool) -> None:

@@ -18,7 +18,6 @@ from specmeter.gateway.connection import Connection
 from specmeter.gateway.exchange import Ending, Exchange
 from specmeter.gateway.failures import UpstreamError
 from specmeter.gateway.http1 import Framing, Head
-from specmeter.gateway.request import AS_CAME
 from specmeter.gateway.stream_filter import Filter, StreamFilter
 from specmeter.transcript import BodyTranscript, StreamTranscript
 from specmeter.unread import Unread
@@ -123,7 +122,7 @@ class Relay(msgspec.Struct, eq=False):
     def _send_lines(self, head: Head, lines: bytes) -> None:
         exchange = self.exchange
         if not head.has_request_id:
-            lines += b"x-request-id: %b\r\n" % exchange.request_id.encode(*AS_CAME)
+            lines += b"x-request-id: %b\r\n" % exchange.request_id
         self.keep_alive = self.keep_alive and not self._ends_by_closing
         if exchange.held_out_of:
             lines += b"%b: %b\r\n" % (HOLDOUT_HEADER, exchange.upstream.encode())

@@ -41,7 +41,7 @@ def request_start(
     return b"".join(lines)
 
 
-def request_end(request_id: str, *, body_length: int | None, chunked: bool) -> bytes:
+def request_end(request_id: bytes, *, body_length: int | None, chunked: bool) -> bytes:
     """Return the rest of the head.
 
     Args:
@@ -49,7 +49,7 @@ def request_end(request_id: str, *, body_length: int | None, chunked: bool) -> b
         body_length: The length to announce; `None` announces none.
         chunked: Whether the body goes in chunks.
     """
-    end = b"x-request-id: %b\r\n\r\n" % request_id.encode(*AS_CAME)
+    end = b"x-request-id: %b\r\n\r\n" % request_id
     if chunked:
         return b"Transfer-Encoding: chunked\r\n" + end
     if body_length is not None:
@@ -63,9 +63,9 @@ class RequestIds:
     def __init__(self) -> None:
         self._random = random.Random()  # noqa: S311 - system randomness costs a system call
 
-    def new(self) -> str:
+    def new(self) -> bytes:
         """Return 32 hexadecimal digits."""
-        return f"{self._random.getrandbits(128):032x}"
+        return b"%032x" % self._random.getrandbits(128)
 
 
 def model_in_query(path: str) -> str | None:

@@ -100,7 +100,9 @@ class Meter:
         """Add a completion; what is unknown adds nothing."""
         reading = completion.reading
         model = (completion.upstream, completion.model_name)
-        self._completions.add((*model, reading.speculation, completion.source))
+        self._completions.add(
+            (completion.upstream, completion.model_name, reading.speculation, completion.source)
+        )
         for inconsistency in reading.inconsistencies:
             self._inconsistent.add((completion.upstream, inconsistency))
         if reading.drafted is not None and reading.accepted is not None:

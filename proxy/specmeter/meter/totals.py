@@ -74,18 +74,18 @@ class Totals(Collector):
     """Adds completions up; what a series shows is put together at a scrape."""
 
     def __init__(self) -> None:
-        self._sums: dict[tuple[Labels, Place], Growing] = {}
+        self._sums: dict[tuple[Labels, str, Place], Growing] = {}
         """By model and baseline, and by place: a completion costs one sum."""
 
     def expect(self, model: Labels, baseline: str) -> None:
         """Create the series of a model; those of slices come with their first completion."""
-        self._sums.setdefault(((*model, baseline), _NOWHERE), Growing())
+        self._sums.setdefault((model, baseline, _NOWHERE), Growing())
 
     def count(self, model: Labels, completion: Completion) -> None:
         """Add a completion."""
         estimate = completion.estimate
-        compared = (*model, NO_BASELINE if estimate is None else estimate.source)
-        key = (compared, completion.place)
+        baseline = NO_BASELINE if estimate is None else estimate.source
+        key = (model, baseline, completion.place)
         found = self._sums.get(key)
         if found is None:
             found = self._sums[key] = Growing()
@@ -97,8 +97,8 @@ class Totals(Collector):
         by_baseline: defaultdict[Labels, Growing] = defaultdict(Growing)
         by_slice: defaultdict[Labels, Growing] = defaultdict(Growing)
         by_both: defaultdict[Labels, Growing] = defaultdict(Growing)
-        for ((*model, baseline), place), sums in self._sums.items():
-            by_model[*model,].include(sums)
+        for (model, baseline, place), sums in self._sums.items():
+            by_model[model].include(sums)
             by_baseline[*model, baseline].include(sums)
             for axis, bucket in zip(SLICES, place.labels, strict=True):
                 if bucket != ANY:

@@ -39,7 +39,6 @@ class Ended(msgspec.Struct, array_like=True, frozen=True):
 def packed(exchange: Exchange) -> Ended:
     """Return an exchange as it is sent; only its request's own bytes are copied."""
     values = msgspec.structs.asdict(exchange)
-    values["request_id"] = exchange.request_id.encode(*AS_CAME)
     if exchange.transcript is not None:
         values["transcript"] = exchange.transcript.copied()
     if (kept := exchange.replayable) is not None:
@@ -50,7 +49,6 @@ def packed(exchange: Exchange) -> Ended:
 def unpacked(ended: Ended) -> Exchange:
     """Return the exchange that was sent."""
     values = msgspec.structs.asdict(ended)
-    values["request_id"] = ended.request_id.decode(*AS_CAME)
     if (kept := ended.replayable) is not None:
         values["replayable"] = Replayable(kept[0].decode(*AS_CAME), kept[1])
     return Exchange(**values)
