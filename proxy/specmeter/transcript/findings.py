@@ -24,7 +24,7 @@ _OTHER_INDEX = re.compile(rb'"index":\s*[1-9]')
 """What is in every event that brings a choice that is not the first."""
 
 
-def _any_of(*starts: bytes) -> re.Pattern[bytes]:
+def _quoted(*starts: bytes) -> re.Pattern[bytes]:
     """Find what begins with a quote and one of these: by the first letters it is twice as fast."""
     letters = bytes({start[0] for start in starts})
     rests = b"|".join(start[1:] for start in starts)
@@ -33,10 +33,10 @@ def _any_of(*starts: bytes) -> re.Pattern[bytes]:
 
 _WANTED = (*(marker[1:] for marker in ALL_MARKERS), _OTHER_INDEX.pattern[1:])
 
-_MAY_BE_WANTED = _any_of(*_WANTED)
+_MAY_BE_WANTED = _quoted(*_WANTED)
 """Finds what is looked for, and what differs from it in the first letter."""
 
-MAY_BE_MORE = _any_of(*_WANTED, b'type"')
+MAY_BE_MORE = _quoted(*_WANTED, b'type"')
 """Finds that too, and events with a type: what is in such a one, only the type tells."""
 
 

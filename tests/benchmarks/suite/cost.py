@@ -32,7 +32,7 @@ def measure(lab: Lab) -> Section:
         ],
     )
     late: set[str] = set()
-    for repeat, way in lab.rounds(lab.ways):
+    for repeat, way in lab.rounds(lab.ways, lab.scale.cost_repeats):
         lab.tell(f"cost: {way}")
         with section.trying(way), lab.visit(way) as visit:
             _sample(lab, visit, section, repeat, late)

@@ -12,6 +12,7 @@ class Scale:
 
     Attributes:
         repeats: of the parts that are compared; every way once in each, in random order.
+        cost_repeats: of the cost, which has a goal to meet: the more, the less chance has its say.
         seconds: of streaming, each time.
         requests: without streaming, each time.
         calm_requests: of two clients, for the time to the first byte.
@@ -26,8 +27,9 @@ class Scale:
     """
 
     repeats: int = 3
-    seconds: float = 1.0
-    requests: int = 600
+    cost_repeats: int = 5
+    seconds: float = 2.0
+    requests: int = 3000
     calm_requests: int = 100
     open_streams: int = 400
     many_requests: int = 3000
@@ -40,13 +42,14 @@ class Scale:
 
     def repeated(self, repeats: int) -> "Scale":
         """The same with another number of repeats."""
-        return replace(self, repeats=repeats)
+        return replace(self, repeats=repeats, cost_repeats=repeats)
 
 
 QUICK = Scale()
 
 FULL = Scale(
     repeats=5,
+    cost_repeats=9,
     seconds=4.0,
     requests=5000,
     calm_requests=1000,
