@@ -1,6 +1,7 @@
 """What one completion adds, under its names."""
 
 import math
+import random
 from typing import Any
 
 import msgspec
@@ -88,3 +89,21 @@ def test_sums_of_completions_that_say_more_and_less() -> None:
     assert (sums[0].completions, sums[0].compared) == (3, 1)
     assert math.isclose(sums[0].plain, 3.0)
     assert Growing().counts == Counts()
+
+
+def test_a_sum_never_goes_down() -> None:
+    """Not by a rounding either: to Prometheus a counter that does has been reset."""
+    chance = random.Random(6)
+    places = [Growing() for _ in range(3)]
+    before = Counts()
+    for _ in range(2000):
+        seconds = chance.choice((0.0, chance.random(), chance.random() * 1e-9))
+        chance.choice(places).add((1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, seconds))
+        if chance.random() < 0.5:
+            total = Growing()
+            for place in places:
+                total.include(place)
+            assert total.counts.completions >= before.completions
+            assert total.counts.first_token_seconds >= before.first_token_seconds
+            before = total.counts
+    assert before.completions > 1000

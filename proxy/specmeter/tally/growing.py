@@ -33,7 +33,8 @@ class Growing:
 
     def include(self, other: Growing) -> None:
         """Add another one's numbers."""
-        self._sum_up((other._sums, *(other._added or ())))
+        other._settle()  # in another order, a sum of floats could come out less than last time
+        self._sum_up((other._sums,))
 
     @property
     def counts(self) -> Counts:
