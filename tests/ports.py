@@ -18,8 +18,8 @@ _MOST_TRIES = 100
 def free_port() -> int:
     """Return a port for a server that has to be told one.
 
-    It stays free until that server has it, as long as others who want one ask here or leave
-    the choice to the system.
+    Nobody gets it meanwhile who leaves the choice to the system; another one who asks here does
+    once in so many thousand times.
 
     Raises:
         OSError: None of those that were tried is free.

@@ -10,6 +10,7 @@ import aiohttp
 
 from specmeter import ndjson
 from specmeter.backends import Backend
+from specmeter.discreet import Discreet
 from specmeter.fault import Fault
 from specmeter.output_text import output_text
 from specmeter.reader import Outcome, read
@@ -36,8 +37,8 @@ class AskError(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer(Discreet):
     """A completion that was asked for. Times are seconds."""
 
     outcome: Outcome
@@ -58,8 +59,8 @@ class Answer:
         return output_text(self.copied)
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+@dataclass(frozen=True, slots=True, repr=False)
+class Server(Discreet):
     """Where completions are asked for.
 
     Attributes:

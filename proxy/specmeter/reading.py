@@ -277,8 +277,10 @@ def _number(value: Any, most: float, faults: list[Inconsistency]) -> float | Non
         faults.append(Inconsistency.NOT_FINITE)
     elif value < 0:
         faults.append(Inconsistency.NEGATIVE)
-    else:
+    elif value > most:
         faults.append(Inconsistency.TOO_LARGE)
+    else:
+        return value
     return None
 
 

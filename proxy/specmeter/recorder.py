@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from specmeter.counting import Counting, Metered
+from specmeter.discreet import Discreet
 from specmeter.fault import Fault
 from specmeter.gateway.endpoints import OTHER
 from specmeter.gateway.exchange import Ending, Exchange
@@ -35,7 +36,7 @@ AT_A_TIME = 32
 """How many exchanges are counted at once: no more, because nothing else is done meanwhile."""
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _Answer(Discreet, msgspec.Struct, frozen=True):
     """An answer that was read."""
 
     upstream: Upstream

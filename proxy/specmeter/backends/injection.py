@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from specmeter.discreet import Discreet
+
 Request = dict[str, Any]
 """The JSON object a client sends."""
 
@@ -47,7 +49,7 @@ class Undo(msgspec.Struct, frozen=True):
     """Whether to note if the usage chunk came although nobody asked for it."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class Asked(Discreet, msgspec.Struct, frozen=True):
     """An addition to a request."""
 
     members: Request

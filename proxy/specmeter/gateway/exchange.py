@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from specmeter.discreet import Discreet
 from specmeter.gateway.failures import Reason
 from specmeter.transcript import Transcript
 from specmeter.unread import Unread
@@ -22,7 +23,7 @@ class Ending(StrEnum):
     UPSTREAM_FAILED = "upstream_failed"
 
 
-class Replayable(msgspec.Struct, frozen=True):
+class Replayable(Discreet, msgspec.Struct, frozen=True):
     """A request as its client sent it, kept in memory until it is replayed."""
 
     target: str
@@ -30,7 +31,7 @@ class Replayable(msgspec.Struct, frozen=True):
     body: bytes
 
 
-class Exchange(msgspec.Struct):
+class Exchange(Discreet, msgspec.Struct):
     """One request and its answer. Times are seconds on the loop's clock."""
 
     endpoint: str

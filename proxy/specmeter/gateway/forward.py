@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from specmeter.backends.injection import Undo
+from specmeter.discreet import Discreet
 from specmeter.gateway.connection import Connection, Receiver
 from specmeter.gateway.exchange import Exchange
 from specmeter.gateway.failures import Reason, UpstreamError
@@ -24,7 +25,7 @@ _KEY_HEADERS = frozenset((b"authorization", b"x-api-key"))
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
-class Call(msgspec.Struct):
+class Call(Discreet, msgspec.Struct):
     """One request, and what has become of it."""
 
     request: Request

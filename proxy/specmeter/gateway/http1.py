@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from specmeter.discreet import Discreet
+
 MAX_HEAD_BYTES = 256 * 1024
 """Status line and headers together."""
 
@@ -78,8 +80,8 @@ Field = tuple[bytes, bytes]
 """A header's name as sent, and its value."""
 
 
-@dataclass(slots=True)
-class Head:
+@dataclass(slots=True, repr=False)
+class Head(Discreet):
     """The head of a response; but for the length, one may stand for others that are the same."""
 
     status: int

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpRequestParser
 
+from specmeter.discreet import Discreet
 from specmeter.gateway.endpoints import endpoint_of, is_completion
 from specmeter.gateway.http1 import (
     MAX_HEAD_BYTES,
@@ -37,8 +38,8 @@ class BadRequestError(Exception):
     """What came is no request; the text says why, without the client's bytes."""
 
 
-@dataclass(slots=True)
-class Request:
+@dataclass(slots=True, repr=False)
+class Request(Discreet):
     """The head of a request; but for the length, one may stand for others that are the same."""
 
     method: str

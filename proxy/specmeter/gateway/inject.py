@@ -8,9 +8,10 @@ import msgspec
 import orjson
 
 from specmeter.backends.injection import Habits, Injection, Undo
+from specmeter.discreet import Discreet
 
 
-class Injected(msgspec.Struct, frozen=True):
+class Injected(Discreet, msgspec.Struct, frozen=True):
     """A request as it goes out, and what its answer has to lose again."""
 
     body: bytes

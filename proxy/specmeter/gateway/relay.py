@@ -13,6 +13,7 @@ import msgspec
 
 from specmeter import ndjson, sse
 from specmeter.backends.injection import Undo
+from specmeter.discreet import Discreet
 from specmeter.gateway.body_filter import BodyFilter
 from specmeter.gateway.connection import Connection
 from specmeter.gateway.exchange import Ending, Exchange
@@ -47,7 +48,7 @@ class Limits:
     body_bytes: int
 
 
-class Relay(msgspec.Struct, eq=False):
+class Relay(Discreet, msgspec.Struct, eq=False):
     """Receives one answer for one client.
 
     In the common case a piece costs one write and one append: the upstream's framing is passed

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from specmeter.discreet import Discreet
 from specmeter.gateway.connection import Connection
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -34,7 +35,7 @@ class Source(Protocol):
         """Go on after `pause_reading`."""
 
 
-class Upload(msgspec.Struct, eq=False):
+class Upload(Discreet, msgspec.Struct, eq=False):
     """Sends a body on as it comes, after looking at its beginning if that is wanted."""
 
     _source: Source

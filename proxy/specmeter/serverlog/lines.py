@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from specmeter.discreet import Discreet
 from specmeter.serverlog import json_lines
 
 _MOST_LAYERS = 8
@@ -57,7 +58,7 @@ class Shape(NamedTuple):
     """Whether llama.cpp's own clock follows."""
 
 
-class Origin(msgspec.Struct, frozen=True, gc=False):
+class Origin(Discreet, msgspec.Struct, frozen=True, gc=False):
     """Where a line comes from."""
 
     source: str | None

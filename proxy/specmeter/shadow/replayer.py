@@ -15,6 +15,7 @@ from typing import Protocol
 import aiohttp
 
 from specmeter.asking import Answer, AskError, Server, ask
+from specmeter.discreet import Discreet
 from specmeter.gateway.inject import inject
 from specmeter.shadow.comparison import Comparison, compare
 from specmeter.shadow.request import can_be_replayed, replay_of
@@ -45,8 +46,8 @@ class Result(StrEnum):
     """Live traffic came."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+@dataclass(frozen=True, slots=True, repr=False)
+class Finished(Discreet):
     """A live request that has ended well."""
 
     endpoint: str

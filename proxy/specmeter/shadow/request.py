@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import orjson
 
+from specmeter.discreet import Discreet
 from specmeter.gateway.inject import with_members
 
 _LENGTH = {
@@ -23,7 +24,7 @@ _LENGTH = {
 """The members that limit the length; where none is given, the last one is added."""
 
 
-class Replay(msgspec.Struct, frozen=True):
+class Replay(Discreet, msgspec.Struct, frozen=True):
     """A request to send."""
 
     body: bytes

@@ -13,7 +13,10 @@ _AT_A_TIME = 8
 
 
 class Growing:
-    """Counts to which more is added; they take no room for what nothing was added to."""
+    """Counts to which more is added; they take no room for what nothing was added to.
+
+    The latest few additions are kept until they are summed up, or asked for.
+    """
 
     __slots__ = ("_added", "_sums")
 
@@ -43,9 +46,9 @@ class Growing:
         return Counts(*self._sums)
 
     def _settle(self) -> None:
-        if self._added is not None:
-            self._sum_up(self._added)
-            self._added = None
+        added, self._added = self._added, None
+        if added is not None:
+            self._sum_up(added)
 
     def _sum_up(self, added: Iterable[Numbers | array[float]]) -> None:
         columns = zip_longest(self._sums, *added, fillvalue=0.0)

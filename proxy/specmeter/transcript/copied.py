@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from specmeter.discreet import Discreet
 
-class CopiedBody(msgspec.Struct, frozen=True, array_like=True, tag="body"):
+
+class CopiedBody(Discreet, msgspec.Struct, frozen=True, array_like=True, tag="body"):
     """Of a body that is one document."""
 
     document: bytes | None
@@ -16,7 +18,9 @@ class CopiedBody(msgspec.Struct, frozen=True, array_like=True, tag="body"):
         return self
 
 
-class CopiedStream(msgspec.Struct, frozen=True, array_like=True, tag="stream", kw_only=True):
+class CopiedStream(
+    Discreet, msgspec.Struct, frozen=True, array_like=True, tag="stream", kw_only=True
+):
     """Of a stream of events. Times are seconds on the clock of whoever copied it."""
 
     numbers: tuple[bytes, ...]

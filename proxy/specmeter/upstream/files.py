@@ -8,10 +8,11 @@ from pathlib import Path
 import msgspec
 
 from specmeter import config
+from specmeter.discreet import Discreet
 from specmeter.errors import StartupError
 
 
-class Files(msgspec.Struct, frozen=True):
+class Files(Discreet, msgspec.Struct, frozen=True):
     """Read once at the start; what changes later takes effect with the next one."""
 
     key: str = ""

@@ -15,8 +15,9 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
 class Load:
     """Requests under way at one server, and their mean over the time of each.
 
-    The mean is exact and costs the same however many there are: it is the difference of one
-    integral, taken when a request begins and when it ends. Times are seconds, monotonic.
+    The mean is exact, but for rounding, and costs the same however many there are: it is the
+    difference of one integral, taken when a request begins and when it ends. Times are seconds,
+    monotonic, and all of one clock.
     """
 
     def __init__(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from specmeter.discreet import Discreet
 from specmeter.fault import Fault
 from specmeter.gateway.exchange import Ending, Exchange, Replayable
 from specmeter.gateway.failures import Reason
@@ -12,7 +13,7 @@ from specmeter.transcript import Copied
 from specmeter.unread import Unread
 
 
-class Ended(msgspec.Struct, array_like=True, frozen=True):
+class Ended(Discreet, msgspec.Struct, array_like=True, frozen=True):
     """As `Exchange`. What may be no UTF-8, because a client wrote it, is bytes."""
 
     endpoint: str

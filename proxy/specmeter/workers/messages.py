@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from specmeter.config import Settings
+from specmeter.discreet import Discreet
 from specmeter.upstream.files import Files
 from specmeter.workers.ended import Ended
 
 
-class Message(msgspec.Struct, array_like=True, tag=True, frozen=True):
+class Message(Discreet, msgspec.Struct, array_like=True, tag=True, frozen=True):
     """A message, in one direction or the other."""
 
 
