@@ -9,6 +9,7 @@ from typing import Any
 import aiohttp
 
 from specmeter.config import Settings, Upstream
+from specmeter.gateway.front import Front
 from specmeter.meter.completion import Completion
 from specmeter.service import Service
 from tests.real.page import Counts, Page, server_counts
@@ -31,6 +32,20 @@ class Proxy:
         """The completions whose answers have ended, all of them metered."""
         self.service._recorder.catch_up()
         return self.metered
+
+    async def ended(self) -> list[Completion]:
+        """Wait until no answer is under way, and give the completions.
+
+        For clients that have what they want before the answer has ended.
+        """
+        front = self.service._front
+        assert isinstance(front, Front)
+
+        async def is_at_rest() -> bool:
+            return not front.gateway.under_way
+
+        await until(is_at_rest)
+        return self.completions
 
     async def page(self) -> Page:
         """Read the proxy's own metrics."""

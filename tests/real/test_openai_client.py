@@ -138,7 +138,7 @@ async def test_answers_are_the_servers(
     proxied = await ask(plain_proxy.url, use)
     assert proxied
     assert proxied == await ask(plain_llama.url, use)
-    assert len(plain_proxy.completions) == (use is not models)
+    assert len(await plain_proxy.ended()) == (use is not models)
 
 
 @pytest.mark.parametrize("use", [response, response_stream])
@@ -150,7 +150,7 @@ async def test_responses_api_is_understood(
     last = answer[-1]["response"] if isinstance(answer, list) else answer
     assert last["status"] == "completed"
     assert last["output"][0]["content"][0]["text"]
-    assert [one.endpoint for one in plain_proxy.completions] == ["/v1/responses"]
+    assert [one.endpoint for one in await plain_proxy.ended()] == ["/v1/responses"]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ async def test_errors_are_the_servers(
     assert proxied[0] is kind
     assert message in proxied[3]
     assert proxied == await failure(plain_llama.url, use)
-    assert plain_proxy.completions == []
+    assert await plain_proxy.ended() == []
 
 
 async def test_request_id_is_given_or_kept(plain_proxy: Proxy) -> None:
