@@ -140,8 +140,7 @@ class Gateway:
         if relay is None:
             self._ended(call, keep_alive=False)
         elif failure is None:
-            if call.undo is not None:
-                _learn(upstream, relay)
+            _learn(call, upstream, relay)
             self._ended(call, keep_alive=relay.keep_alive and not self._draining)
         else:
             self._ended(call, keep_alive=self._tell(call, failure))
@@ -183,7 +182,7 @@ class Gateway:
             await self._inject(call, upstream)
             call.upload.take()
             relay = await forward(call, upstream, self._limits)
-            _learn(upstream, relay)
+            _learn(call, upstream, relay)
         return relay.keep_alive and not self._draining
 
     def _ended(self, call: Call, *, keep_alive: bool) -> None:
@@ -261,7 +260,7 @@ class Gateway:
             waiting.over()
             if exchange.failure is not None:  # the client's connection is closed then, and so this
                 holdout.broken_off()
-        _learn(plain, relay)
+        _learn(call, plain, relay)
         if exchange.failure is None:
             holdout.answered()
         return relay
@@ -364,8 +363,10 @@ def _inject_whole(call: Call, upstream: Upstream) -> None:
         call.undo = injected.undo
 
 
-def _learn(upstream: Upstream, relay: Relay) -> None:
-    """Learn an upstream's habits from its answer."""
+def _learn(call: Call, upstream: Upstream, relay: Relay) -> None:
+    """Learn an upstream's habits from its answer, if it was asked for something."""
+    if call.undo is None:
+        return
     if relay.usage_unasked is not None:
         upstream.usage_unasked = relay.usage_unasked
     if relay.keeps_additions:
